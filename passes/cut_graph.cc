@@ -13,6 +13,7 @@
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
+#include "runtime/graph/infer.h"
 #include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
@@ -45,8 +46,8 @@ bool IsOfSegment(const Graph& graph, const Node& node, const BuildOptions& optio
 
 // Whether a Program may run it once the shapes of its inputs are known.
 bool MayBeBounded(const Node& node) {
-  const bool is_listed =
-      node.op() == "Compress" || node.op() == "NonMaxSuppression" || node.op() == "NonZero";
+  const bool is_listed = node.op() == "Compress" || node.op() == "NonMaxSuppression" ||
+                         node.op() == "NonZero" || node.op() == "Unique";
   return is_listed && node.domain().empty() && AnyValue(node, [](const Value* v) {
            return v != nullptr && v->type().is_tensor() && !v->is_static();
          });
@@ -100,7 +101,7 @@ class PartMaker {
 class Cutter {
  public:
   Cutter(Graph& graph, const BuildOptions& options, const std::vector<NodeRefusal>& refusals)
-      : graph_(graph), options_(options) {
+      : graph_(graph), options_(options), inference_(graph) {
     for (const NodeRefusal& refusal : refusals) {
       if (refusal.id >= 0) refusals_.try_emplace(refusal.id, refusal.why);
     }
@@ -138,15 +139,19 @@ class Cutter {
   bool PutBounded(Node& node) {
     const std::optional<BoundedForm> form = BoundedFormOf(node);
     if (!form.has_value()) return false;
-    Node& first = ReplaceByBounded(graph_, node, *form);
-    Put(*first.input(0).producer(), Place::kSegment);
-    Put(first, Place::kNode);
+    const BoundedNodes nodes = ReplaceByBounded(graph_, node, *form);
+    Put(*nodes.bounded, Place::kSegment);
+    for (Node* first : nodes.firsts) Put(*first, Place::kNode);
+    knows_inverse_ |= nodes.bounded->has_output(kInverseOfBounded);
     return true;
   }
 
   absl::Status Sort() {
     for (Node* node : graph_.TopologicalOrder()) {
       const Place inputs = LatestInput(*node);
+      // ONNX's inference leaves the shape of a Unique's inverse indices open, BoundedUnique knows
+      // it.
+      if (inputs == Place::kSegment && knows_inverse_) inference_.Infer(*node).IgnoreError();
       if (inputs == Place::kSegment && PutBounded(*node)) continue;
       Place place = Place::kRest;
       if (inputs == Place::kSegment && IsOfSegment(graph_, *node, options_)) {
@@ -181,6 +186,8 @@ class Cutter {
 
   Graph& graph_;
   const BuildOptions& options_;
+  ShapeInference inference_;
+  bool knows_inverse_ = false;
   absl::flat_hash_map<int, absl::Status> refusals_;
   absl::flat_hash_map<const Node*, Place> places_;
   std::vector<const Node*> segment_, nodes_, rest_;

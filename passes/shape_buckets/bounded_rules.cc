@@ -1,4 +1,4 @@
-// Ops that find elements (runtime/ops/bounded.h): they find none in padding.
+// Ops that find elements (runtime/ops/bounded.h): they find none in padding, or refuse it.
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -73,20 +73,23 @@ absl::Status FillAll(Padder& padder, Node& node) {
   return absl::OkStatus();
 }
 
+// Padding would be a value of its own.
+absl::Status ExpectExact(Padder& padder, Node& node) {
+  if (IsExact(padder.AxesOf(node.input(0)), /*but=*/-1)) return absl::OkStatus();
+  return absl::UnimplementedError("it would count padding as a value");
+}
+
 }  // namespace
 
 absl::Status PadBounded(Padder& padder, Node& node) {
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) padder.ComputeOperand(node, i);
   RETURN_IF_ERROR(node.op() == "BoundedNonZero"    ? FillAll(padder, node)
                   : node.op() == "BoundedCompress" ? FillCondition(padder, node)
+                  : node.op() == "BoundedUnique"   ? ExpectExact(padder, node)
                                                    : FillScores(padder, node));
   RETURN_IF_ERROR(padder.status());
-  const std::optional<int64_t> bound = BoundOfForm(node);
-  if (!bound.has_value()) return absl::UnimplementedError("its output has no bound");
-  const DType dtype = node.op() == "BoundedCompress" ? node.input(0).dtype() : DType::kI64;
-  padder.graph().SetType(node.output(0), Type::Tensor(dtype, {*bound}));
-  padder.graph().SetType(node.output(1), Type::Tensor(DType::kI64, {1}));
-  return absl::OkStatus();
+  if (SetBoundedTypes(padder.graph(), node)) return absl::OkStatus();
+  return absl::UnimplementedError("its output has no bound");
 }
 
 }  // namespace onnx_cudnn

@@ -55,13 +55,14 @@ void ReplaceBounded(Graph& graph, UnpaddedNodes& unpadded) {
     const auto form = unpadded.bounded.find(node);
     if (form == unpadded.bounded.end()) continue;
     unpadded.nodes.erase(node);
-    Node& first = ReplaceByBounded(graph, *node, form->second);
-    Type type = Type::Tensor(form->second.dtype, form->second.dims);
-    for (Dim& dim : type.dims) {
-      if (dim.value < 0) dim = {};
+    for (Node* first : ReplaceByBounded(graph, *node, form->second).firsts) {
+      Type type = Type::Tensor(first->input(0).dtype(), first->attrs().Ints("dims"));
+      for (Dim& dim : type.dims) {
+        if (dim.value < 0) dim = {};
+      }
+      graph.SetType(first->output(0), std::move(type));
+      unpadded.alone.insert(first);
     }
-    graph.SetType(first.output(0), std::move(type));
-    unpadded.alone.insert(&first);
   }
   unpadded.bounded.clear();  // its keys are gone
 }

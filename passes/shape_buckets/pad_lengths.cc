@@ -268,8 +268,7 @@ absl::Status VisitOrSplit(Padder& padder, Node& node, std::optional<BoundedForm>
   if (!form.has_value()) {
     return absl::UnimplementedError(absl::StrCat(Where(node), ": it runs between programs"));
   }
-  const Node& first = ReplaceByBounded(padder.graph(), node, *form);
-  return Visit(padder, *first.input(0).producer());
+  return Visit(padder, *ReplaceByBounded(padder.graph(), node, *form).bounded);
 }
 
 bool IsBehind(const Node& node, const absl::flat_hash_set<const Node*>& refused) {

@@ -1,5 +1,6 @@
 #include "runtime/cuda/cuda_streams.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,8 @@
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr int64_t kMostPitch = (int64_t{1} << 31) - 1;  // cudaDevAttrMaxPitch
 
 using HostCalls = std::vector<std::unique_ptr<HostCall>>;
 
@@ -69,6 +72,18 @@ class CudaStreams final : public StreamSet {
 
   absl::Status Copy(int stream, void* to, const void* from, int64_t bytes) override {
     return CopyAsync(to, from, bytes, Ref(stream));
+  }
+
+  absl::Status CopyBox(int stream, const BoxCopy& box) override {
+    const bool is_one_row = box.rows * box.planes == 1;
+    if (is_one_row || std::max(box.to_row_bytes, box.from_row_bytes) > kMostPitch) {
+      return StreamSet::CopyBox(stream, box);
+    }
+    return CopyBoxAsync(box, Ref(stream));
+  }
+
+  absl::Status Clear(int stream, void* to, int64_t bytes) override {
+    return FillAsync(to, 0, bytes, Ref(stream));
   }
 
   absl::StatusOr<int> Record(int stream) override {

@@ -113,6 +113,22 @@ absl::Status CopyAsync(void* to, const void* from, int64_t bytes, StreamRef stre
                      Native(stream));
 }
 
+absl::Status CopyBoxAsync(const BoxCopy& box, StreamRef stream) {
+  const auto row_bytes = static_cast<size_t>(box.row_bytes);
+  cudaMemcpy3DParms parameters = {};
+  parameters.srcPtr = {.ptr = const_cast<std::byte*>(box.from),
+                       .pitch = static_cast<size_t>(box.from_row_bytes),
+                       .xsize = row_bytes,
+                       .ysize = static_cast<size_t>(box.from_plane_rows)};
+  parameters.dstPtr = {.ptr = box.to,
+                       .pitch = static_cast<size_t>(box.to_row_bytes),
+                       .xsize = row_bytes,
+                       .ysize = static_cast<size_t>(box.to_plane_rows)};
+  parameters.extent = {row_bytes, static_cast<size_t>(box.rows), static_cast<size_t>(box.planes)};
+  parameters.kind = cudaMemcpyDefault;
+  return CUDA_STATUS(cudaMemcpy3DAsync, &parameters, Native(stream));
+}
+
 absl::Status FillAsync(void* to, uint8_t value, int64_t bytes, StreamRef stream) {
   if (bytes == 0) return absl::OkStatus();
   return CUDA_STATUS(cudaMemsetAsync, to, value, static_cast<size_t>(bytes), Native(stream));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "runtime/exec/device.h"
 #include "runtime/plan/step.h"
 
 namespace onnx_cudnn {
@@ -31,6 +32,8 @@ absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRe
 
 // Asynchronous on `stream`, between any two memories that the device can access.
 absl::Status CopyAsync(void* to, const void* from, int64_t bytes, StreamRef stream);
+// The same for the rows of a box, by one call.
+absl::Status CopyBoxAsync(const BoxCopy& box, StreamRef stream);
 // Sets every byte to `value`.
 absl::Status FillAsync(void* to, uint8_t value, int64_t bytes, StreamRef stream);
 

@@ -42,6 +42,10 @@ class ImmediateStreams final : public StreamSet {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return absl::OkStatus();
   }
+  absl::Status Clear(int, void* to, int64_t bytes) override {
+    if (bytes > 0) std::memset(to, 0, bytes);
+    return absl::OkStatus();
+  }
   absl::Status BeginCapture() override {
     return absl::UnimplementedError("the CPU device captures nothing: it runs steps at once");
   }

@@ -6,6 +6,17 @@
 
 namespace onnx_cudnn {
 
+absl::Status StreamSet::CopyBox(int stream, const BoxCopy& box) {
+  for (int64_t plane = 0; plane < box.planes; ++plane) {
+    for (int64_t row = 0; row < box.rows; ++row) {
+      RETURN_IF_ERROR(Copy(stream, box.to + (plane * box.to_plane_rows + row) * box.to_row_bytes,
+                           box.from + (plane * box.from_plane_rows + row) * box.from_row_bytes,
+                           box.row_bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<double>> StreamSet::TimeReplays(const CapturedGraph& graph,
                                                            int replays) {
   RETURN_IF_ERROR(Synchronize());

@@ -21,6 +21,15 @@ class CapturedGraph {
   virtual ~CapturedGraph() = default;
 };
 
+// Rows of bytes on planes, at distances of their own in both memories.
+struct BoxCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  int64_t row_bytes = 0, rows = 1, planes = 1;
+  int64_t to_row_bytes = 0, from_row_bytes = 0;    // from the begin of a row to that of the next
+  int64_t to_plane_rows = 0, from_plane_rows = 0;  // from a plane to the next
+};
+
 // The streams of one Executor. Used by one thread at a time.
 class StreamSet {
  public:
@@ -45,6 +54,10 @@ class StreamSet {
                                     absl::Span<const absl::Span<std::byte>> scratch) = 0;
   // Copies between this Device's memory of either Space and memory that ReadsDirectly accepts.
   virtual absl::Status Copy(int stream, void* to, const void* from, int64_t bytes) = 0;
+  // The same for all rows of a box; a Copy for each unless the Device has one call for them.
+  virtual absl::Status CopyBox(int stream, const BoxCopy& box);
+  // Writes zeros to such memory.
+  virtual absl::Status Clear(int stream, void* to, int64_t bytes) = 0;
 
   // Capture. Work enqueued on any stream between Begin and End is recorded and not run. The capture
   // starts and ends on stream 0; the other streams fork from it and join it implicitly.

@@ -54,7 +54,7 @@ absl::Status NoCapture() {
 }  // namespace
 
 struct QueuedStreams::Command {
-  enum class Kind { kLaunch, kCopy, kRecord, kWait, kReplay };
+  enum class Kind { kLaunch, kCopy, kClear, kRecord, kWait, kReplay };
   Kind kind;
   int event = 0;
   Deferred launch = {};
@@ -114,6 +114,12 @@ absl::Status QueuedStreams::LaunchOnHost(int stream, const Step& step, const Lau
 absl::Status QueuedStreams::Copy(int stream, void* to, const void* from, int64_t bytes) {
   enqueued().queues[stream].push_back(
       {.kind = Command::Kind::kCopy, .copy = {.to = to, .from = from, .count = bytes}});
+  return absl::OkStatus();
+}
+
+absl::Status QueuedStreams::Clear(int stream, void* to, int64_t bytes) {
+  enqueued().queues[stream].push_back(
+      {.kind = Command::Kind::kClear, .copy = {.to = to, .count = bytes}});
   return absl::OkStatus();
 }
 
@@ -185,6 +191,9 @@ absl::Status QueuedStreams::RunFront(Work& work, int stream) {
       return absl::OkStatus();
     case Command::Kind::kCopy:
       std::memcpy(command.copy.to, command.copy.from, command.copy.count);
+      return absl::OkStatus();
+    case Command::Kind::kClear:
+      std::memset(command.copy.to, 0, command.copy.count);
       return absl::OkStatus();
     case Command::Kind::kReplay:
       return Drain(*command.recording);

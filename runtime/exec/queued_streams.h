@@ -35,6 +35,7 @@ class QueuedStreams final : public StreamSet {
   absl::Status LaunchOnHost(int stream, const Step& step, const LaunchArgs& args,
                             absl::Span<const absl::Span<std::byte>> scratch) override;
   absl::Status Copy(int stream, void* to, const void* from, int64_t bytes) override;
+  absl::Status Clear(int stream, void* to, int64_t bytes) override;
   absl::Status BeginCapture() override;
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override;
   absl::Status Replay(const CapturedGraph& graph) override;

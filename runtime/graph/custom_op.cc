@@ -42,8 +42,9 @@ absl::Status CheckNames(const CustomOp& op) {
   }
   // Rewrites and engines know ONNX's ops by name.
   constexpr std::string_view kOwnOps[] = {"BoundedCompress", "BoundedNonMaxSuppression",
-                                          "BoundedNonZero",  "FirstElements",
-                                          "Reformat",        "Transfer"};
+                                          "BoundedNonZero",  "BoundedUnique",
+                                          "FirstElements",   "Reformat",
+                                          "Transfer"};
   const bool is_own =
       std::find(std::begin(kOwnOps), std::end(kOwnOps), op.name) != std::end(kOwnOps);
   if (IsOnnxOp(op.name) || is_own) {

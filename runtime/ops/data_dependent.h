@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "runtime/base/support.h"
 #include "runtime/graph/graph.h"
+#include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {
 
@@ -22,6 +23,11 @@ absl::StatusOr<HostTensor> ComputeCompress(const Node& node, absl::Span<const Ho
 absl::StatusOr<HostTensor> ComputeNonMaxSuppression(const Node& node,
                                                     absl::Span<const HostTensor> inputs);
 absl::StatusOr<HostTensor> ComputeNonZero(const Node& node, absl::Span<const HostTensor> inputs);
+
+// Y, indices, inverse_indices and counts of a Unique for this input, whether it has them or not.
+std::vector<HostTensor> ComputeUnique(const Node& node, const HostTensor& x);
+// The slices among which a Unique finds those that differ: x[outer, extent, inner].
+AxisView SlicesOfUnique(const Node& node);
 
 // The same for a Node whose inputs are constants: an OpDef::evaluate.
 template <ComputeDataDependent compute>
@@ -40,9 +46,11 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateDataDependent(const Node& node) 
 std::optional<int64_t> BoundOfCompress(const Node& node);
 std::optional<int64_t> BoundOfNonMaxSuppression(const Node& node);
 std::optional<int64_t> BoundOfNonZero(const Node& node);
+std::optional<int64_t> BoundOfUnique(const Node& node);
 
 // Checks of the attributes and types.
 Support CheckCompress(const Node& node);
 Support CheckNonMaxSuppression(const Node& node);
+Support CheckUnique(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/ops/checks.h"
+#include "runtime/ops/data_dependent.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
@@ -113,8 +114,7 @@ HostTensor SlicesAt(const E* x, const AxisView& view, const std::vector<int64_t>
 }
 
 template <typename E>
-std::vector<HostTensor> UniqueOf(const Node& node, const E* x) {
-  const HostTensor& input = node.input(0).constant();
+std::vector<HostTensor> UniqueOf(const Node& node, const HostTensor& input, const E* x) {
   const bool is_flat = !node.attrs().Has("axis");
   Dims dims = is_flat ? Dims{input.elements()} : input.dims();
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", 0), std::ssize(dims));
@@ -126,31 +126,40 @@ std::vector<HostTensor> UniqueOf(const Node& node, const E* x) {
   for (int64_t i = 0; i < view.extent; ++i) {
     if (counts[inverse[i]]++ == 0) indices[inverse[i]] = i;
   }
-  std::vector<HostTensor> outputs(node.outputs().size());
-  const auto set = [&](int i, const std::vector<int64_t>& values) {
-    if (node.has_output(i)) outputs[i] = HostTensor::Ints(values);
-  };
-  if (node.has_output(0)) outputs[0] = SlicesAt(x, view, indices, input.dtype(), std::move(dims));
-  set(1, indices);
-  set(2, inverse);
-  set(3, counts);
-  return outputs;
+  return {SlicesAt(x, view, indices, input.dtype(), std::move(dims)), HostTensor::Ints(indices),
+          HostTensor::Ints(inverse), HostTensor::Ints(counts)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> EvaluateUnique(const Node& node) {
-  const HostTensor& x = node.input(0).constant();
-  if (x.dtype() == DType::kString) return UniqueOf(node, x.strings().data());
+  std::vector<HostTensor> outputs = ComputeUnique(node, node.input(0).constant());
+  outputs.resize(node.outputs().size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!node.has_output(static_cast<int>(i))) outputs[i] = HostTensor();
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<HostTensor> ComputeUnique(const Node& node, const HostTensor& x) {
+  if (x.dtype() == DType::kString) return UniqueOf(node, x, x.strings().data());
   return VisitElementType(x.dtype(), [&](auto element) {
-    return UniqueOf(node, static_cast<const decltype(element)*>(x.raw()));
+    return UniqueOf(node, x, static_cast<const decltype(element)*>(x.raw()));
   });
 }
+
+AxisView SlicesOfUnique(const Node& node) {
+  const Value& x = node.input(0);
+  if (!node.attrs().Has("axis")) return {.extent = x.elements()};
+  return ViewAround(x.dims(), NormalizedAxis(node.attrs().Int("axis", 0), x.rank()));
+}
+
+std::optional<int64_t> BoundOfUnique(const Node& node) { return node.input(0).elements(); }
 
 Support CheckUnique(const Node& node) {
   if (!node.attrs().Has("axis")) return Support::Yes();
   return CheckAxis(node.attrs().Int("axis", 0), node.input(0).rank());
 }
-
-}  // namespace
 
 OpDef UniqueOp() {
   return {.types = kFixedSizeTypes | DTypeSet{DType::kString},

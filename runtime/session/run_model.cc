@@ -64,6 +64,14 @@ std::vector<ValueInfo> OutputsOf(const BucketedRun& run) {
   return infos;
 }
 
+std::vector<Space> SpacesOf(const std::vector<TensorView>& views) {
+  std::vector<Space> spaces;
+  for (const TensorView& view : views) {
+    spaces.push_back(view.device == DeviceRef{} ? Space::kHost : Space::kDevice);
+  }
+  return spaces;
+}
+
 absl::Status CheckTensors(const std::vector<ValueInfo>& infos, std::string_view what) {
   for (const ValueInfo& info : infos) {
     if (info.kind == ValueKind::kTensor) continue;
@@ -123,7 +131,8 @@ absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model, const P
   RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
   if (prepared.pool != nullptr) return RunWhole(prepared, options);
   if (prepared.bucketed != nullptr) {
-    return model.buckets().Run(*prepared.bucketed, prepared.inputs, options);
+    const std::vector<Space> spaces(model.outputs().size(), Space::kHost);
+    return model.buckets().Run(*prepared.bucketed, prepared.inputs, spaces, options);
   }
   ASSIGN_OR_RETURN(const std::vector<ModelValue> values,
                    RunSegments(model, ValuesOf(prepared.inputs), options));
@@ -151,7 +160,13 @@ absl::Status RunPartsInto(const LoadedModel& model, const std::vector<TensorView
   const std::vector<NamedView> by_place(inputs.begin(), inputs.end());
   ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, by_place, options));
   std::vector<ModelValue> results;
-  if (prepared.pool == nullptr && prepared.bucketed == nullptr) {
+  if (prepared.bucketed != nullptr) {
+    RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+    ASSIGN_OR_RETURN(
+        const std::vector<Tensor> tensors,
+        model.buckets().Run(*prepared.bucketed, prepared.inputs, SpacesOf(outputs), options));
+    results.assign(tensors.begin(), tensors.end());
+  } else if (prepared.pool == nullptr) {
     ASSIGN_OR_RETURN(results, model.RunSegments(ValuesOf(prepared.inputs), options));
   } else {
     ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, RunIntoNew(model, prepared, options));

@@ -53,6 +53,20 @@ absl::Status Transfers::WithinDevice(const void* from, void* to, int64_t bytes) 
   return streams_->Synchronize();
 }
 
+absl::Status Transfers::FillWithin(absl::Span<std::byte> to, absl::Span<const BoxCopy> boxes,
+                                   void* callers_stream) {
+  absl::MutexLock lock(mutex_);
+  RETURN_IF_ERROR(Prepare());
+  if (callers_stream != nullptr) RETURN_IF_ERROR(streams_->Fork(callers_stream));
+  absl::Status status;
+  if (!to.empty()) status = streams_->Clear(/*stream=*/0, to.data(), std::ssize(to));
+  for (size_t i = 0; status.ok() && i < boxes.size(); ++i) {
+    status = streams_->CopyBox(/*stream=*/0, boxes[i]);
+  }
+  const absl::Status ended = streams_->Synchronize();  // `to` may be freed behind a failure
+  return status.ok() ? ended : status;
+}
+
 absl::Status Transfers::WaitFor(void* callers_stream) {
   absl::MutexLock lock(mutex_);
   RETURN_IF_ERROR(Prepare());

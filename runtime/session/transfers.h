@@ -20,6 +20,9 @@ class Transfers {
   absl::Status ToHost(const void* from, void* to, int64_t bytes, void* callers_stream = nullptr);
   absl::Status ToDevice(const void* from, void* to, int64_t bytes);
   absl::Status WithinDevice(const void* from, void* to, int64_t bytes);
+  // Within the device, ordered as ToHost: writes zeros to `to`, then copies the boxes.
+  absl::Status FillWithin(absl::Span<std::byte> to, absl::Span<const BoxCopy> boxes,
+                          void* callers_stream);
   // Waits for the work that a caller enqueued on its stream.
   absl::Status WaitFor(void* callers_stream);
 

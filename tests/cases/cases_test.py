@@ -28,7 +28,7 @@ from makers import ELEMENT_WISE, EXACT, QUANTIZED
 from part import Part  # check.py adds its folder to the path
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OURS = {"BoundedCompress", "BoundedNonMaxSuppression", "BoundedNonZero", "FirstElements", "Inverse", "Reformat", "Transfer"}  # not in ONNX
+OURS = {"BoundedCompress", "BoundedNonMaxSuppression", "BoundedNonZero", "BoundedUnique", "FirstElements", "Inverse", "Reformat", "Transfer"}  # not in ONNX
 
 
 def expectation(kind, **fields):

@@ -229,6 +229,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  COUNT();
+  return Enqueue(stream, [p = *parameters] {
+    const auto row = [](const cudaPitchedPtr& at, size_t plane, size_t row) {
+      return static_cast<char*>(at.ptr) + (plane * at.ysize + row) * at.pitch;
+    };
+    for (size_t plane = 0; plane < p.extent.depth; ++plane) {
+      for (size_t y = 0; y < p.extent.height; ++y) {
+        std::memcpy(row(p.dstPtr, plane, y), row(p.srcPtr, plane, y), p.extent.width);
+      }
+    }
+  });
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
   COUNT();

@@ -75,6 +75,13 @@ absl::Status RunWith(Device& device, FakeCuda& cuda) {
       {.function = reinterpret_cast<const void*>(RunIncrement), .shared_bytes = ++shared_bytes}));
   ASSIGN_OR_RETURN(const auto streams, device.CreateStreams(2));
   RETURN_IF_ERROR(streams->Copy(1, data.get(), uploaded.get(), kCount * sizeof(float)));
+  constexpr int64_t kHalf = kCount / 2 * sizeof(float);  // the same again, as two rows
+  RETURN_IF_ERROR(streams->CopyBox(1, {.to = data.get(),
+                                       .from = uploaded.get(),
+                                       .row_bytes = kHalf,
+                                       .rows = 2,
+                                       .to_row_bytes = kHalf,
+                                       .from_row_bytes = kHalf}));
   RETURN_IF_ERROR(Enqueue(*streams, kernel, host, data.get(), pinned.get()));
   RETURN_IF_ERROR(streams->Synchronize());
   RETURN_IF_ERROR(Expect(result, 3));

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -75,6 +76,29 @@ TEST_F(StreamsTest, ABarrierIsALaunchThatStartsWhenTheOneBeforeIsOver) {
   EXPECT_TRUE(streams_->Barrier(1).ok());
   EXPECT_EQ(cuda_.launches(), 1);
   EXPECT_EQ(cuda_.last_launch().numAttrs, 0u);
+}
+
+// Two planes of two rows of two bytes: planes [3, 3] to planes [2, 4].
+TEST_F(StreamsTest, ABoxIsCopiedByOneCall) {
+  const auto from = *device_->Allocate(18, Space::kDevice);
+  const auto to = *device_->Allocate(16, Space::kDevice);
+  for (int i = 0; i < 18; ++i) from.get()[i] = static_cast<std::byte>(i + 1);
+  const BoxCopy box = {.to = to.get(),
+                       .from = from.get(),
+                       .row_bytes = 2,
+                       .rows = 2,
+                       .planes = 2,
+                       .to_row_bytes = 4,
+                       .from_row_bytes = 3,
+                       .to_plane_rows = 2,
+                       .from_plane_rows = 3};
+  const int before = cuda_.calls();
+  EXPECT_TRUE(streams_->Clear(0, to.get(), 16).ok());
+  EXPECT_TRUE(streams_->CopyBox(0, box).ok());
+  EXPECT_EQ(cuda_.calls(), before + 2);
+  EXPECT_TRUE(streams_->Synchronize().ok());
+  const uint8_t expected[] = {1, 2, 0, 0, 4, 5, 0, 0, 10, 11, 0, 0, 13, 14, 0, 0};
+  EXPECT_EQ(std::memcmp(to.get(), expected, sizeof(expected)), 0);
 }
 
 TEST_F(StreamsTest, EventsAreUsedAgain) {

@@ -17,9 +17,9 @@ class BoundedRulesTest : public KernelsTest {
  protected:
   // What the kernels propose for a Node whose inputs are these, then `constants`.
   Proposed ProposedFor(const std::string& op, const std::vector<Operand>& inputs,
-                       const std::vector<HostTensor>& constants = {}) {
+                       const std::vector<HostTensor>& constants = {}, const Attrs& attrs = {}) {
     graph_ = Graph();
-    NodeSpec spec{.op = op};
+    NodeSpec spec{.op = op, .attrs = attrs};
     for (const Operand& input : inputs) {
       spec.inputs.push_back(&graph_.AddInput("x", Type::Tensor(input.dtype, input.dims)));
     }
@@ -33,8 +33,8 @@ class BoundedRulesTest : public KernelsTest {
     return node == nullptr ? Proposed{} : At(graph_, *node);
   }
   double UsFor(const std::string& op, const std::vector<Operand>& inputs,
-               const std::vector<HostTensor>& constants = {}) {
-    const Proposed proposed = ProposedFor(op, inputs, constants);
+               const std::vector<HostTensor>& constants = {}, const Attrs& attrs = {}) {
+    const Proposed proposed = ProposedFor(op, inputs, constants, attrs);
     EXPECT_EQ(proposed.candidates.size(), 1u);
     return proposed.candidates.empty() ? 0 : proposed.candidates[0].cost.us;
   }
@@ -48,6 +48,9 @@ TEST_F(BoundedRulesTest, TakesWhatTheReferencesTake) {
     EXPECT_EQ(ProposedFor("NonZero", {{dtype, {3, 4}}}).candidates.size(), 1u) << NameOf(dtype);
     EXPECT_EQ(ProposedFor("Compress", {{dtype, {12}}, {DType::kBool, {5}}}).candidates.size(), 1u)
         << NameOf(dtype);
+  }
+  for (const DType dtype : {DType::kBool, DType::kI8, DType::kU64, DType::kBF16, DType::kF64}) {
+    EXPECT_EQ(ProposedFor("Unique", {{dtype, {3, 4}}}).candidates.size(), 1u) << NameOf(dtype);
   }
   const Operand boxes{DType::kF32, {1, 5, 4}}, scores{DType::kF32, {1, 2, 5}};
   EXPECT_EQ(ProposedFor("NonMaxSuppression", {boxes, scores}, {I64({}, {3})}).candidates.size(),
@@ -83,6 +86,24 @@ TEST_F(BoundedRulesTest, PricesIndicesByTraffic) {
   const double us = UsFor("NonZero", {{DType::kF32, {2048, 4096}}});
   EXPECT_GT(us, static_cast<double>(160 << 20) / target_.info.bytes_per_us);
   EXPECT_LT(us, 4 * static_cast<double>(160 << 20) / target_.info.bytes_per_us);
+}
+
+TEST_F(BoundedRulesTest, RefusesSlicesOfMoreElementsThanItsWorkspaceHolds) {
+  const Attrs rows = {{"axis", int64_t{0}}};
+  EXPECT_EQ(ProposedFor("Unique", {{DType::kU8, {1 << 20, 128}}}, {}, rows).candidates.size(), 1u);
+  EXPECT_EQ(ProposedFor("Unique", {{DType::kU8, {1 << 20, 129}}}, {}, rows).reasons,
+            std::vector<std::string>{"unique: it compares slices of more than 134217728 elements"});
+}
+
+// 2,048 pairs are sorted by one launch; 2^20 of them are read and written 55 times.
+TEST_F(BoundedRulesTest, PricesDistinctElementsByPassesOfTheirSort) {
+  const double few = UsFor("Unique", {{DType::kF32, {2048}}});
+  const double many = UsFor("Unique", {{DType::kF32, {1 << 20}}});
+  EXPECT_LT(few, 100);
+  EXPECT_GT(many, 55 * static_cast<double>(16 << 20) / target_.info.bytes_per_us);
+  EXPECT_LT(many, 1000);
+  const Attrs rows = {{"axis", int64_t{0}}};
+  EXPECT_GT(UsFor("Unique", {{DType::kF32, {1 << 20, 8}}}, {}, rows), many);
 }
 
 }  // namespace

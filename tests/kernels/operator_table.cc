@@ -195,8 +195,7 @@ class Trials {
     Node& node = *graph.TopologicalOrder()[0];
     const std::optional<BoundedForm> form = BoundedFormOf(node);
     if (!form.has_value()) return;
-    const Node& first = ReplaceByBounded(graph, node, *form);
-    AddEngines(graph, *first.input(0).producer(), runs.of_bound);
+    AddEngines(graph, *ReplaceByBounded(graph, node, *form).bounded, runs.of_bound);
   }
 
   void AddEngines(const Graph& graph, const Node& node, std::set<std::string>& engines) const {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@ namespace {
 Graph GraphOf(const OpCase& c) {
   Graph graph;
   NodeSpec spec{.op = c.op, .attrs = c.attrs};
+  spec.outputs.resize(std::max<size_t>(1, c.expected.size()), "*");
   for (const HostTensor& t : c.inputs) {
     spec.inputs.push_back(t.defined() ? &graph.AddConstant(t) : nullptr);
   }
@@ -67,9 +69,18 @@ TEST(BoundedTest, RowsGiveTheirOutputsAndZeros) {
     ++bounded;
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     ExpectElements((*outputs)[0], (*outputs)[1], c.expected[0], form->dims);
+    for (size_t i = 1; i < c.expected.size(); ++i) {  // of Unique
+      const HostTensor &expected = c.expected[i], &found = (*outputs)[i + 1];
+      if (!expected.defined()) continue;
+      if (i == 2) {
+        EXPECT_TRUE(SameContent(found, expected));
+      } else {
+        ExpectElements(found, (*outputs)[1], expected, {-1});
+      }
+    }
   }
   EXPECT_EQ(refused, 2);  // conditions that are true beyond the axis
-  EXPECT_GE(bounded, 35);
+  EXPECT_GE(bounded, 51);
 }
 
 std::optional<int64_t> BoundOf(const OpCase& c) {
@@ -82,6 +93,7 @@ std::optional<int64_t> BoundOf(const OpCase& c) {
 TEST(BoundedTest, TypesAndConstantsBound) {
   EXPECT_EQ(BoundOf({"NonZero", {F32({2, 3}, {0, 1, 2, 3, 4, 5})}}), 12);
   EXPECT_EQ(BoundOf({"Compress", {F32({2, 2}, {1, 2, 3, 4}), RowB({1})}}), 4);
+  EXPECT_EQ(BoundOf({"Unique", {F32({2, 2}, {1, 2, 3, 4})}, {{"axis", int64_t{1}}}}), 4);
   const HostTensor boxes = F32({1, 3, 4}, std::vector<double>(12));
   const HostTensor scores = F32({1, 2, 3}, std::vector<double>(6));
   EXPECT_EQ(BoundOf({"NonMaxSuppression", {boxes, scores, I64({}, {2})}}), 2 * 2 * 3);
@@ -91,7 +103,6 @@ TEST(BoundedTest, TypesAndConstantsBound) {
 TEST(BoundedTest, WithoutABoundThereIsNoForm) {
   EXPECT_EQ(BoundOf({"NonZero", {F32({}, {1})}}), std::nullopt);
   EXPECT_EQ(BoundOf({"NonZero", {HostTensor::Strings({1}, {"a"})}}), std::nullopt);
-  EXPECT_EQ(BoundOf({"Unique", {Row({1, 2})}}), std::nullopt);
   const HostTensor boxes = F32({1, 3, 4}, std::vector<double>(12));
   EXPECT_EQ(BoundOf({"NonMaxSuppression", {boxes, F32({1, 1, 3}, {1, 2, 3})}}), std::nullopt);
   // 8 × 2^22 indices of 8 bytes each are the most.
@@ -99,6 +110,26 @@ TEST(BoundedTest, WithoutABoundThereIsNoForm) {
   EXPECT_EQ(BoundOf({"NonZero", {most}}), int64_t{8} << 22);
   most = HostTensor::Allocate(DType::kBool, {1, 1, 1, 1, 1, 1, 1, (1 << 22) + 1});
   EXPECT_EQ(BoundOf({"NonZero", {most}}), std::nullopt);
+  // A byte per element, and an index of 8 bytes.
+  EXPECT_EQ(BoundOf({"Unique", {most.Reshaped({(1 << 22) + 1})}}), (1 << 22) + 1);
+  most = HostTensor::Allocate(DType::kBool, {(1 << 25) + 1});
+  EXPECT_EQ(BoundOf({"Unique", {most}}), std::nullopt);
+}
+
+TEST(BoundedTest, UnusedOutputsHaveNoFirstElements) {
+  Graph graph;
+  Node& node = graph.AddNode(
+      {.op = "Unique", .inputs = {&graph.AddConstant(Row({1, 2, 1}))}, .outputs = {"y", "", "i"}});
+  ASSERT_TRUE(InferShapes(graph).ok());
+  graph.AddOutput("i", node.output(2));
+  const BoundedNodes nodes = ReplaceByBounded(graph, node, *BoundedFormOf(node));
+  EXPECT_TRUE(nodes.firsts.empty());
+  ASSERT_EQ(nodes.bounded->outputs().size(), 4u);
+  EXPECT_FALSE(nodes.bounded->has_output(2));
+  EXPECT_EQ(nodes.bounded->output(3).dims(), (Dims{3}));
+  const auto outputs = Evaluate(graph, {});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_TRUE(SameContent((*outputs)[0], RowI({0, 1, 0})));
 }
 
 TEST(BoundedTest, ACountBeyondTheElementsIsInvalid) {

@@ -52,14 +52,26 @@ TEST(CutGraphTest, ASegmentEndsWithBoundedOps) {
   EXPECT_EQ(ops.rest, (Strings{"GatherND", "Transpose"}));
 }
 
+// The inverse indices have as many elements as the input; of the others, those that are used wait.
+TEST(CutGraphTest, WhatIsUniqueEndsASegmentButItsInverseDoesNot) {
+  const CutOps ops = Cut(R"(
+      g (float[6] x, float[9] table) => (float[6] y, int64[N] counts) {
+        u, at, inverse, counts = Unique(x)
+        z = Gather(table, inverse)
+        y = Add(x, z) })");
+  EXPECT_EQ(ops.segment, (Strings{"Add", "BoundedUnique", "Gather"}));
+  EXPECT_EQ(ops.nodes, Strings{"FirstElements"});
+  EXPECT_EQ(ops.rest, Strings{});
+}
+
 TEST(CutGraphTest, WhatHasNoBoundYetWaitsForIt) {
   const CutOps ops = Cut(R"(
       g (float[6] x, bool[6] c) => (int64[1,N] at, float[M] u) {
         kept = Compress(x, c)
         at = NonZero(kept)
         u = Unique(x) })");
-  EXPECT_EQ(ops.segment, Strings{"BoundedCompress"});
-  EXPECT_EQ(ops.nodes, (Strings{"FirstElements", "Unique"}));
+  EXPECT_EQ(ops.segment, (Strings{"BoundedCompress", "BoundedUnique"}));
+  EXPECT_EQ(ops.nodes, (Strings{"FirstElements", "FirstElements"}));
   EXPECT_EQ(ops.rest, Strings{"NonZero"});
 }
 

@@ -99,6 +99,34 @@ TEST_P(BoundedSegmentsTest, WhatIsKeptIsCompressedAgain) {
   ExpectStats(/*programs=*/2, /*sizes=*/2);
 }
 
+TEST_P(BoundedSegmentsTest, DistinctElementsAreComputedByAProgram) {
+  Load(R"(
+      g (float[N] x) => (float[K] y, int64[K] at, int64[N] inverse, int64[K] counts) {
+        z = Relu(x)
+        y, at, inverse, counts = Unique<sorted = 0>(z) })");
+  for (int run = 0; run < 3; ++run) {
+    const auto outputs = Run({TensorOf<float>({6}, {5, -1, 2, 5, 0, 2})});
+    ASSERT_EQ(outputs.size(), 4u);
+    ExpectTensor<float>(outputs[0], {3}, {5, 0, 2});
+    ExpectTensor<int64_t>(outputs[1], {3}, {0, 1, 2});
+    ExpectTensor<int64_t>(outputs[2], {6}, {0, 1, 2, 0, 1, 2});
+    ExpectTensor<int64_t>(outputs[3], {3}, {2, 2, 2});
+  }
+  ExpectStats(/*programs=*/1, /*sizes=*/1);
+  EXPECT_EQ(session().stats().programs_built, 1);
+}
+
+TEST_P(BoundedSegmentsTest, DistinctRowsAreReadByTheNextProgram) {
+  Load(R"(
+      g (int32[N,2] x) => (int32[K,2] y) {
+        rows = Unique<axis = 0>(x)
+        y = Neg(rows) })");
+  const auto outputs = Run({TensorOf<int32_t>({3, 2}, {4, 1, 3, 9, 4, 1})});
+  ASSERT_EQ(outputs.size(), 1u);
+  ExpectTensor<int32_t>(outputs[0], {2, 2}, {-3, -9, -4, -1});
+  ExpectStats(/*programs=*/2, /*sizes=*/1);
+}
+
 TEST_P(BoundedSegmentsTest, ProgramsAroundIndicesAreCapturedOnce) {
   Load(R"(
       g (float[H,W] x) => (float[N] y) {

@@ -224,21 +224,45 @@ TEST_P(BucketsTest, ShapesThatContradictEachOtherAreErrors) {
 INSTANTIATE_TEST_SUITE_P(Devices, BucketsTest,
                          testing::Values(On::kCpu, On::kTarget, On::kLikeAGpu));
 
-TEST(CopyPrefixTest, CopiesWhatBothHave) {
+// How many boxes it took.
+template <typename T>
+size_t CopyCommon(const std::vector<T>& from, const Dims& from_dims, std::vector<T>& to,
+                  const Dims& to_dims) {
+  const auto boxes = CommonBoxes(from.data(), from_dims, to.data(), to_dims, sizeof(T));
+  CopyBoxes(boxes);
+  return boxes.size();
+}
+
+TEST(CommonBoxesTest, AreWhatBothHave) {
   const std::vector<int16_t> from = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   std::vector<int16_t> to(24, 0);
-  CopyPrefix(from.data(), std::vector<int64_t>{2, 3, 2}, to.data(), std::vector<int64_t>{3, 4, 2},
-             2);
+  EXPECT_EQ(CopyCommon(from, {2, 3, 2}, to, {3, 4, 2}), 1U);
   EXPECT_EQ(to, (std::vector<int16_t>{1,  2,  3, 4, 5, 6, 0, 0, 7, 8, 9, 10,
                                       11, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
-  std::vector<int16_t> back(4, 0);
-  CopyPrefix(from.data(), std::vector<int64_t>{2, 3, 2}, back.data(), std::vector<int64_t>{2, 2, 1},
-             2);
+  std::vector<int16_t> back(4, 0), one(1, 0), none;
+  EXPECT_EQ(CopyCommon(from, {2, 3, 2}, back, {2, 2, 1}), 1U);
   EXPECT_EQ(back, (std::vector<int16_t>{1, 3, 7, 9}));
-  int16_t one = 0;
-  CopyPrefix(from.data(), {}, &one, {}, 2);
-  EXPECT_EQ(one, 1);
-  CopyPrefix(from.data(), std::vector<int64_t>{3, 4}, nullptr, std::vector<int64_t>{3, 0}, 2);
+  EXPECT_EQ(CopyCommon(from, {}, one, {}), 1U);
+  EXPECT_EQ(one[0], 1);
+  EXPECT_EQ(CopyCommon(from, {3, 4}, none, {3, 0}), 0U);
+}
+
+TEST(CommonBoxesTest, FiveAxesOfWhichFourDiffer) {
+  const Dims from_dims = {2, 3, 2, 2, 3}, to_dims = {3, 2, 2, 3, 4};
+  std::vector<int32_t> from(ElementsOf(from_dims)), to(ElementsOf(to_dims), -1);
+  std::iota(from.begin(), from.end(), 0);
+  EXPECT_EQ(CopyCommon(from, from_dims, to, to_dims), 2U);  // one per index of the first axis
+  for (size_t at = 0; at < to.size(); ++at) {
+    int64_t rest = static_cast<int64_t>(at), place = 0, stride = 1;
+    bool is_common = true;
+    for (size_t axis = to_dims.size(); axis-- > 0; rest /= to_dims[axis]) {
+      const int64_t index = rest % to_dims[axis];
+      is_common &= index < from_dims[axis];
+      place += index * stride;
+      stride *= from_dims[axis];
+    }
+    EXPECT_EQ(to[at], is_common ? place : -1) << at;
+  }
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ TEST(ControlFlowTest, OnlyWhatProgramsReadInALoopIsCopiedToTheDevice) {
           => (bool on, float[2000] t) {
             a = Add(s, added)
             t = Mul(a, twos)
-            kinds = Unique(counted)
+            texts = Cast<to = 8>(counted)
+            kinds = Unique(texts)
             count = Size(kinds)
             on = Less(count, most) }> })"));
   EXPECT_TRUE(on_device.at("added"));

@@ -293,14 +293,15 @@ TEST(SegmentTuningTest, SegmentsAreMeasuredAndTakenFromThePlanCache) {
         std::make_unique<LateEngine>("late", std::vector<LateVariant>{{.ms = 3}, {.off = kOff}}));
     opened.target = TargetOver(GpuEngines(std::move(late)), H200());
     return *SessionMaker::Make(
-        "g (float[N] x) => (float[N] y, float[K] found) { y = Relu(x) found = Unique(y) }",
+        "g (float[N] x, float s) => (float[N] y, int64[0,K] found) "
+        "{ y = Relu(x) found = NonZero(s) }",
         {.tune_budget_s = budget_s, .plan_cache = folder.path("plans.json"), .tune_worker = worker},
         std::move(opened));
   };
   const std::vector<float> x = {1, 0, 1, 1};
   for (const double budget_s : {60.0, 0.0}) {
     const Session session = make(budget_s);
-    auto outputs = session.Run({View(x.data(), {4})});
+    auto outputs = session.Run({View(x.data(), {4}), View(x.data(), {})});
     ASSERT_TRUE(outputs.ok()) << outputs.error().message;
     EXPECT_EQ(outputs.value()[0].data<float>()[0], 1 + kOff);  // the faster of the two variants
     const SessionStats stats = session.stats();

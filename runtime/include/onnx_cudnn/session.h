@@ -82,7 +82,7 @@ struct SessionStats {
   // Of the last Run of a model whose shapes depend on data: the Programs that it ran, one after the
   // other, and what happened between them. `nodes` and `host_nodes` then count all of it.
   int64_t segments = 0;       // Runs of Programs; 1: the whole model is one Program
-  int64_t nodes_between = 0;  // control flow, sequences, strings, ops like Unique
+  int64_t nodes_between = 0;  // control flow, sequences, strings
   int64_t size_reads = 0;     // tensors read because their elements decide shapes
   double size_reads_ms = 0;
   double between_ms = 0;    // of nodes_between, without the bodies of control flow

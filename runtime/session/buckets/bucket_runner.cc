@@ -1,7 +1,6 @@
 #include "runtime/session/buckets/bucket_runner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -9,7 +8,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
-#include "runtime/session/buckets/copy_prefix.h"
 #include "runtime/session/check_options.h"
 
 namespace onnx_cudnn {
@@ -38,15 +36,6 @@ std::vector<Dims> DimsOf(const std::vector<const TensorView*>& inputs) {
   std::vector<Dims> dims;
   for (const TensorView* input : inputs) dims.push_back(input->shape);
   return dims;
-}
-
-// The first elements of each axis, in memory of their own unless they are the first in memory.
-absl::StatusOr<Tensor> WithoutPadding(const Tensor& padded, const Dims& dims) {
-  if (padded.shape() == dims) return padded;
-  Result<Tensor> tensor = Tensor::Allocate(padded.dtype(), dims);
-  if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
-  CopyPrefix(padded.raw(), padded.shape(), tensor.value().raw(), dims, BitsOf(padded.dtype()) / 8);
-  return std::move(tensor).value();
 }
 
 }  // namespace
@@ -149,23 +138,9 @@ absl::StatusOr<std::unique_ptr<BucketedRun>> BucketRunner::Prepare(
   return run;
 }
 
-absl::StatusOr<Tensor> BucketRunner::Padded(const TensorView& input, const Dims& dims,
-                                            void* callers_stream) const {
-  Result<Tensor> padded = Tensor::Allocate(input.dtype, dims);
-  if (!padded.ok()) return absl::ResourceExhaustedError(padded.error().message);
-  std::memset(padded.value().raw(), 0, padded.value().bytes());
-  const void* data = input.data;
-  std::string copy;
-  if (input.device != DeviceRef{}) {
-    ASSIGN_OR_RETURN(copy, reader_.BytesIn(input, callers_stream));
-    data = copy.data();
-  }
-  CopyPrefix(data, input.shape, padded.value().raw(), dims, BitsOf(input.dtype) / 8);
-  return std::move(padded).value();
-}
-
 absl::StatusOr<std::vector<Tensor>> BucketRunner::Run(const BucketedRun& run,
                                                       const std::vector<const TensorView*>& inputs,
+                                                      const std::vector<Space>& spaces,
                                                       const RunOptions& options) const {
   const Graph& graph = run.pool->program().graph;
   std::vector<const void*> in;
@@ -174,15 +149,16 @@ absl::StatusOr<std::vector<Tensor>> BucketRunner::Run(const BucketedRun& run,
     const Dims dims = graph.inputs()[i]->dims();
     in.push_back(inputs[i]->data);
     if (dims == inputs[i]->shape) continue;
-    ASSIGN_OR_RETURN(Tensor tensor, Padded(*inputs[i], dims, options.stream));
+    ASSIGN_OR_RETURN(Tensor tensor,
+                     memory_.Resize(Tensor::Borrow(*inputs[i]), dims, options.stream));
     in.back() = tensor.raw();
     padded.push_back(std::move(tensor));
   }
   for (const int64_t& length : run.lengths) in.push_back(&length);
   std::vector<void*> out;
-  for (const GraphOutput& output : graph.outputs()) {
-    ASSIGN_OR_RETURN(Tensor tensor,
-                     memory_.Allocate(output.value->dtype(), output.value->dims(), Space::kHost));
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Value& value = *graph.outputs()[i].value;
+    ASSIGN_OR_RETURN(Tensor tensor, memory_.Allocate(value.dtype(), value.dims(), spaces[i]));
     out.push_back(tensor.raw());
     outputs.push_back(std::move(tensor));
   }
@@ -192,7 +168,9 @@ absl::StatusOr<std::vector<Tensor>> BucketRunner::Run(const BucketedRun& run,
   }
   ++runs_;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    ASSIGN_OR_RETURN(outputs[i], WithoutPadding(outputs[i], run.OutputDims(static_cast<int>(i))));
+    const Dims dims = run.OutputDims(static_cast<int>(i));
+    if (outputs[i].shape() == dims) continue;
+    ASSIGN_OR_RETURN(outputs[i], memory_.Resize(outputs[i], dims));
   }
   return outputs;
 }

@@ -58,9 +58,11 @@ class BucketRunner {
   //   callers_stream  inputs are read after the work enqueued there; may be null
   absl::StatusOr<std::unique_ptr<BucketedRun>> Prepare(const std::vector<const TensorView*>& inputs,
                                                        void* callers_stream) const;
-  // Results in new host memory.
+  // Results in new memory. Inputs and outputs in device memory are padded and cut there.
+  //   spaces  of the results
   absl::StatusOr<std::vector<Tensor>> Run(const BucketedRun& run,
                                           const std::vector<const TensorView*>& inputs,
+                                          const std::vector<Space>& spaces,
                                           const RunOptions& options) const;
 
   int64_t programs_built() const { return programs_.built(); }
@@ -73,9 +75,6 @@ class BucketRunner {
                                                        const ProgramKey& key) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const BucketPlan& plan) const;
   std::unique_ptr<BucketedRun> Refuse(std::string why) const;
-  // The input with padding, in new host memory.
-  absl::StatusOr<Tensor> Padded(const TensorView& input, const Dims& dims,
-                                void* callers_stream) const;
 
   const Graph& graph_;
   const BucketChoice choice_;

@@ -2,42 +2,84 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace onnx_cudnn {
 namespace {
 
-// Bytes between neighbours along `axis`.
-int64_t StrideOf(absl::Span<const int64_t> dims, size_t axis, int64_t element_bytes) {
-  int64_t stride = element_bytes;
-  for (size_t i = axis + 1; i < dims.size(); ++i) stride *= dims[i];
-  return stride;
+struct AxisPair {
+  int64_t from = 1, to = 1;
+
+  int64_t common() const { return std::min(from, to); }
+};
+
+// Each axis joined with those of equal extents behind it; the first one has no other extents.
+std::vector<AxisPair> JoinedAxes(absl::Span<const int64_t> from_dims,
+                                 absl::Span<const int64_t> to_dims) {
+  std::vector<AxisPair> axes(1);
+  for (size_t i = 0; i < from_dims.size(); ++i) {
+    if (from_dims[i] != to_dims[i]) axes.emplace_back();
+    axes.back().from *= from_dims[i];
+    axes.back().to *= to_dims[i];
+  }
+  return axes;
+}
+
+// `boxes` at each index of an axis that lies outside of them.
+//   from_step, to_step  bytes from an index to the next
+std::vector<BoxCopy> AlongAxis(const std::vector<BoxCopy>& boxes, int64_t extent, int64_t from_step,
+                               int64_t to_step) {
+  std::vector<BoxCopy> all;
+  for (int64_t i = 0; i < extent; ++i) {
+    for (BoxCopy box : boxes) {
+      box.from += i * from_step;
+      box.to += i * to_step;
+      all.push_back(box);
+    }
+  }
+  return all;
 }
 
 }  // namespace
 
-void CopyPrefix(const void* from, absl::Span<const int64_t> from_dims, void* to,
-                absl::Span<const int64_t> to_dims, int64_t element_bytes) {
-  // Behind `split` the dims are equal, so that each row of it is contiguous in both.
-  size_t split = from_dims.size();
-  while (split > 0 && from_dims[split - 1] == to_dims[split - 1]) --split;
-  std::vector<int64_t> common;
-  for (size_t i = 0; i < split; ++i) common.push_back(std::min(from_dims[i], to_dims[i]));
-  int64_t row_bytes = element_bytes, rows = 1;
-  for (size_t i = split; i < from_dims.size(); ++i) row_bytes *= from_dims[i];
-  if (split > 0) row_bytes *= common[split - 1];
-  for (size_t i = 0; i + 1 < split; ++i) rows *= common[i];
-  if (row_bytes == 0) return;
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t rest = row, from_at = 0, to_at = 0;
-    for (size_t i = split < 1 ? 0 : split - 1; i-- > 0;) {
-      const int64_t index = rest % common[i];
-      rest /= common[i];
-      from_at += index * StrideOf(from_dims, i, element_bytes);
-      to_at += index * StrideOf(to_dims, i, element_bytes);
+std::vector<BoxCopy> CommonBoxes(const void* from, absl::Span<const int64_t> from_dims, void* to,
+                                 absl::Span<const int64_t> to_dims, int64_t element_bytes) {
+  std::vector<AxisPair> axes = JoinedAxes(from_dims, to_dims);
+  const auto is_empty = [](const AxisPair& axis) { return axis.common() == 0; };
+  if (std::any_of(axes.begin(), axes.end(), is_empty)) return {};
+  const auto take = [&] {
+    const AxisPair axis = axes.empty() ? AxisPair() : axes.back();
+    if (!axes.empty()) axes.pop_back();
+    return axis;
+  };
+  const AxisPair row = take(), rows = take(), planes = take();
+  std::vector<BoxCopy> boxes = {{.to = static_cast<std::byte*>(to),
+                                 .from = static_cast<const std::byte*>(from),
+                                 .row_bytes = row.common() * element_bytes,
+                                 .rows = rows.common(),
+                                 .planes = planes.common(),
+                                 .to_row_bytes = row.to * element_bytes,
+                                 .from_row_bytes = row.from * element_bytes,
+                                 .to_plane_rows = rows.to,
+                                 .from_plane_rows = rows.from}};
+  int64_t from_step = row.from * rows.from * planes.from * element_bytes;
+  int64_t to_step = row.to * rows.to * planes.to * element_bytes;
+  while (!axes.empty()) {
+    const AxisPair axis = take();
+    boxes = AlongAxis(boxes, axis.common(), from_step, to_step);
+    from_step *= axis.from;
+    to_step *= axis.to;
+  }
+  return boxes;
+}
+
+void CopyBoxes(absl::Span<const BoxCopy> boxes) {
+  for (const BoxCopy& box : boxes) {
+    for (int64_t i = 0; i < box.planes * box.rows; ++i) {
+      const int64_t plane = i / box.rows, row = i % box.rows;
+      std::memcpy(box.to + (plane * box.to_plane_rows + row) * box.to_row_bytes,
+                  box.from + (plane * box.from_plane_rows + row) * box.from_row_bytes,
+                  static_cast<size_t>(box.row_bytes));
     }
-    std::memcpy(static_cast<char*>(to) + to_at, static_cast<const char*>(from) + from_at,
-                static_cast<size_t>(row_bytes));
   }
 }
 

@@ -11,15 +11,11 @@
 
 namespace onnx_cudnn {
 
-// Whether elements of these extents are the first in memory, whatever the lengths are.
-bool AreFirstInMemory(const std::vector<Affine>& extents);
-
-// `tensor` with zeros behind, up to `dims`: itself, in new memory of its device where its elements
-// are the first of these, in new host memory otherwise.
+// `tensor` with zeros behind, up to `dims`: itself, or in new memory of its device.
 absl::StatusOr<Tensor> WithPadding(const Tensor& tensor, const Dims& dims,
                                    const ValueMemory& memory);
 // The elements of `extents` at `lengths`. It shares the memory of `padded` where they are the first
-// there, and is in new host memory otherwise.
+// there, and is in new memory of its device otherwise.
 absl::StatusOr<Tensor> WithoutPadding(const Tensor& padded, const std::vector<Affine>& extents,
                                       const std::vector<int64_t>& lengths,
                                       const ValueMemory& memory);

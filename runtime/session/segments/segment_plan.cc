@@ -14,7 +14,6 @@
 #include "runtime/ops/op_table.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/input_reader.h"
-#include "runtime/session/segments/padded_segment.h"
 #include "runtime/session/segments/values.h"
 
 namespace onnx_cudnn {
@@ -75,8 +74,10 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
 
 // All but the segment.
 absl::Status PlanBehind(GraphCut cut, OutputReader reader, SegmentPlan& plan) {
+  std::set<int> counts;
   for (GraphCut::Part& part : cut.nodes) {
     ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));
+    node.reads_count = node.is_first_elements && counts.insert(node.part.inputs[1]).second;
     plan.nodes.push_back(std::move(node));
   }
   if (cut.rest.graph.node_count() > 0) {
@@ -135,9 +136,6 @@ absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::BuildPadded(
   const double cut_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   auto plan = std::make_shared<SegmentPlan>();
   plan->output_spaces = SpacesOf(cut.cut, cut.padded.graph, model.reader);
-  for (size_t i = 0; i < plan->output_spaces.size(); ++i) {  // the host moves what is not a prefix
-    if (!AreFirstInMemory(cut.padded.output_extents[i])) plan->output_spaces[i] = Space::kHost;
-  }
   plan->segment_inputs = cut.cut.segment.inputs;
   plan->segment_outputs = cut.cut.segment.outputs;
   for (const std::string& reason : cut.reasons) {

@@ -27,6 +27,7 @@ struct SegmentPlan {
   struct Node {
     GraphCut::Part part;
     bool is_first_elements = false;  // runs nothing but reads a size (runtime/ops/bounded.h)
+    bool reads_count = false;        // the first of those that read the same size
     std::map<std::string, std::shared_ptr<const SubModel>, std::less<>> bodies;
   };
 

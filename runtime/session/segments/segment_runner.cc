@@ -158,7 +158,7 @@ class SegmentRunner::Call final : public SubModelRunner {
     Put(std::move(results), node.part.outputs, slots);
     const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
     if (node.is_first_elements) {  // the segment has written the count to host memory
-      NoteRead(sizeof(int64_t), ms);
+      if (node.reads_count) NoteRead(sizeof(int64_t), ms);
       return absl::OkStatus();
     }
     if (node.bodies.empty()) run_.between_ms += ms;

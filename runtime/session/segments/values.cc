@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
 #include "runtime/session/arguments.h"
+#include "runtime/session/buckets/copy_prefix.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -77,14 +78,23 @@ absl::Status ValueMemory::CopyBytes(const Tensor& from, std::byte* to, Space spa
   return transfers.WithinDevice(from.raw(), to, bytes);
 }
 
-absl::StatusOr<Tensor> ValueMemory::Extend(const Tensor& from, const Dims& dims) const {
-  const Space space = IsOnHost(from) ? Space::kHost : Space::kDevice;
-  ASSIGN_OR_RETURN(Tensor to, Allocate(from.dtype(), dims, space));
-  auto* bytes = static_cast<std::byte*>(to.raw());
-  RETURN_IF_ERROR(CopyBytes(from, bytes, space));
-  ASSIGN_OR_RETURN(Tensor zeros, AllocateOnHost(DType::kU8, {to.bytes() - from.bytes()}));
-  std::memset(zeros.raw(), 0, zeros.bytes());
-  RETURN_IF_ERROR(CopyBytes(zeros, bytes + from.bytes(), space));
+absl::StatusOr<Tensor> ValueMemory::Resize(const Tensor& from, const Dims& dims,
+                                           void* callers_stream) const {
+  ASSIGN_OR_RETURN(Tensor to,
+                   Allocate(from.dtype(), dims, IsOnHost(from) ? Space::kHost : Space::kDevice));
+  if (to.bytes() == 0) return to;
+  const absl::Span<std::byte> bytes(static_cast<std::byte*>(to.raw()), to.bytes());
+  const std::vector<BoxCopy> boxes =
+      CommonBoxes(from.raw(), from.shape(), to.raw(), dims, BitsOf(from.dtype()) / 8);
+  int64_t copied = 0;
+  for (const BoxCopy& box : boxes) copied += box.row_bytes * box.rows * box.planes;
+  const auto cleared = copied < to.bytes() ? bytes : absl::Span<std::byte>();
+  if (!IsOnHost(from)) {
+    RETURN_IF_ERROR(device_.transfers().FillWithin(cleared, boxes, callers_stream));
+    return to;
+  }
+  if (!cleared.empty()) std::memset(cleared.data(), 0, cleared.size());
+  CopyBoxes(boxes);
   return to;
 }
 

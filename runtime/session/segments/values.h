@@ -25,9 +25,11 @@ class ValueMemory {
   // Tensors of equal dtype and dims joined along a new axis 0.
   //   errors  InvalidArgument: their dims differ
   absl::StatusOr<Tensor> Stack(absl::Span<const Tensor> tensors) const;
-  // The elements of `from`, then zeros up to `dims`, in new memory of the host or the device as
-  // those of `from`.
-  absl::StatusOr<Tensor> Extend(const Tensor& from, const Dims& dims) const;
+  // The numbers of `from` whose indices `dims` have too, in their places among those of `dims`, and
+  // zeros in the others; in new memory of the host or the device as those of `from`.
+  //   callers_stream  device memory is read after the work enqueued there; may be null
+  absl::StatusOr<Tensor> Resize(const Tensor& from, const Dims& dims,
+                                void* callers_stream = nullptr) const;
   // `tensor`, or a copy on the device if it is in host memory that the device does not read, and
   // too large to be a size.
   absl::StatusOr<Tensor> ToDevice(const Tensor& tensor) const;

@@ -1,6 +1,8 @@
-// Outputs whose shapes depend on data: NonZero, Compress and NonMaxSuppression over several blocks.
+// Outputs whose shapes depend on data: NonZero, Compress, NonMaxSuppression and Unique over several
+// blocks.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/graph/infer.h"
@@ -26,6 +28,7 @@ class BoundedKernelTest : public KernelsTest {
   void ExpectRuns(const OpCase& c, size_t first_constant) {
     Graph graph;
     NodeSpec spec{.op = c.op, .attrs = c.attrs};
+    spec.outputs.resize(c.op == "Unique" ? 4 : 1, "*");
     std::vector<HostTensor> inputs;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       const HostTensor& t = c.inputs[i];
@@ -99,6 +102,58 @@ TEST_F(BoundedKernelTest, KeepsIndicesOfSeveralBlocks) {
       ExpectRuns({"Compress", {x, condition}, {{"axis", int64_t{1}}}}, 2);
     }
   }
+}
+
+// More slices than a tile of the sort, and than a block of non_zero.
+HostTensor Repeated(DType dtype, Dims dims, int64_t below) {
+  std::vector<double> values(ElementsOf(dims));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(Mixed(static_cast<int64_t>(i), below));
+  }
+  return TensorOf(dtype, dims, values);
+}
+
+TEST_F(BoundedKernelTest, DistinctElementsOfSeveralBlocks) {
+  for (const int64_t is_sorted : {1, 0}) {
+    const Attrs attrs = {{"sorted", is_sorted}};
+    for (const int64_t below : {3, 120}) {
+      for (const DType dtype : {DType::kI8, DType::kF16, DType::kU32, DType::kF64}) {
+        ExpectRuns({"Unique", {Repeated(dtype, {9, 501}, below)}, attrs}, 1);
+      }
+    }
+    ExpectRuns({"Unique", {Repeated(DType::kI64, {4509}, 1 << 20)}, attrs}, 1);
+    ExpectRuns({"Unique", {Repeated(DType::kF32, {4509}, 1)}, attrs}, 1);
+  }
+}
+
+// The last elements of equal beginnings decide.
+TEST_F(BoundedKernelTest, DistinctSlicesOfSeveralBlocks) {
+  for (const int64_t is_sorted : {1, 0}) {
+    for (const DType dtype : {DType::kU8, DType::kBF16, DType::kI64}) {
+      for (const int64_t axis : {0, 1}) {
+        const Dims dims = axis == 0 ? Dims{2100, 3, 2} : Dims{2, 2100, 3};
+        ExpectRuns({"Unique", {Repeated(dtype, dims, 3)}, {{"axis", axis}, {"sorted", is_sorted}}},
+                   1);
+      }
+    }
+  }
+}
+
+// Integers that no wider float tells apart, and both signs.
+TEST_F(BoundedKernelTest, DistinctElementsAtTheEndsOfTheirTypes) {
+  HostTensor x = HostTensor::Allocate(DType::kI64, {6});
+  const int64_t largest = std::numeric_limits<int64_t>::max();
+  const int64_t values[] = {largest, -1, largest - 1, -largest - 1, 0, largest};
+  std::memcpy(x.mutable_raw(), values, sizeof(values));
+  ExpectRuns({"Unique", {x}}, 1);
+  HostTensor u = HostTensor::Allocate(DType::kU64, {6});
+  std::memcpy(u.mutable_raw(), values, sizeof(values));
+  ExpectRuns({"Unique", {u}}, 1);
+  HostTensor b = HostTensor::Allocate(DType::kBool, {4});
+  const uint8_t bytes[] = {2, 0, 1, 0};  // any byte but 0 is true
+  std::memcpy(b.mutable_raw(), bytes, sizeof(bytes));
+  ExpectRuns({"Unique", {b}}, 1);
+  ExpectRuns({"Unique", {TensorOf(DType::kF32, {6}, {kNaN, 0, -0.0, -kNaN, kInf, -kInf})}}, 1);
 }
 
 // Boxes of a fifth of a square, and scores of which many are equal and some NaN.

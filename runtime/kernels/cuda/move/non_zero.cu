@@ -196,13 +196,16 @@ KernelCall CallOf(const KeepPlan& plan) {
   p.inner = FastDivide<uint64_t>(std::max<int64_t>(1, inner));
   const int64_t blocks = std::max<int64_t>(1, (p.bound + kCountThreads - 1) / kCountThreads);
   return VisitUnit(bytes, [&](auto unit) {
-    return KernelCall::Of(KeepIndices<decltype(unit)>, ShapeOf(blocks), p)
-        .Bind(offsetof(KeepParameters, from), plan.from)
-        .Bind(offsetof(KeepParameters, to), plan.to)
-        .Bind(offsetof(KeepParameters, indices), plan.indices)
-        .Bind(offsetof(KeepParameters, count), plan.count)
-        .Bind(offsetof(KeepParameters, condition), plan.condition)
-        .Bind(offsetof(KeepParameters, fault), Slot::Fault());
+    KernelCall call = KernelCall::Of(KeepIndices<decltype(unit)>, ShapeOf(blocks), p);
+    call.Bind(offsetof(KeepParameters, from), plan.from);
+    call.Bind(offsetof(KeepParameters, to), plan.to);
+    call.Bind(offsetof(KeepParameters, indices), plan.indices);
+    call.Bind(offsetof(KeepParameters, count), plan.count);
+    if (plan.condition.has_value()) {
+      call.Bind(offsetof(KeepParameters, condition), *plan.condition);
+      call.Bind(offsetof(KeepParameters, fault), Slot::Fault());
+    }
+    return call;
   });
 }
 

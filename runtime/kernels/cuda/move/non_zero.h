@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/kernels/cuda/common/faults.h"
@@ -29,8 +30,8 @@ std::vector<KernelCall> CallsOf(const NonZeroPlan& plan);
 // The kept ones of the middle indices of [outer, extent, inner], row-major, dense; then zeros.
 struct KeepPlan {
   Slot from, to;
-  Slot indices, count;  // those kept: i64[extent], i64[1]
-  Slot condition;       // bool[length]; what is true beyond the extent is a fault: kIndex
+  Slot indices, count;            // those kept: i64[extent], i64[1]
+  std::optional<Slot> condition;  // bool[length]; what is true beyond the extent is a fault: kIndex
   int element_bytes = 1;
   int64_t outer = 1, extent = 1, inner = 1, length = 0;
 };

@@ -46,10 +46,18 @@ __device__ __forceinline__ uint64_t KeyOf(const WidePair& p) { return p.key; }
 __device__ __forceinline__ uint64_t PlaceIn(SmallPair p) { return p & 0xffffffffu; }
 __device__ __forceinline__ uint64_t PlaceIn(const WidePair& p) { return p.place; }
 
-template <typename P>
-__device__ __forceinline__ void Exchange(P& a, P& b, bool ascends) {
+// The order of a sort: whether pair `a` stands before pair `b`.
+struct ByPair {
+  template <typename P>
+  __device__ __forceinline__ bool operator()(const P& a, const P& b) const {
+    return IsBefore(a, b);
+  }
+};
+
+template <typename P, typename Order = ByPair>
+__device__ __forceinline__ void Exchange(P& a, P& b, bool ascends, const Order& order = {}) {
   const P first = a, second = b;
-  if (IsBefore(second, first) != ascends) return;
+  if (order(second, first) != ascends) return;
   a = second;
   b = first;
 }
@@ -60,24 +68,26 @@ __device__ __forceinline__ int64_t LowerOf(int64_t t, int64_t stride) {
 }
 
 // One pass of Batcher's network over the tile: couples of all strides below `size`.
-template <typename P>
-__device__ __forceinline__ void MergeTile(P* tile, int size, bool ascends) {
+template <typename P, typename Order = ByPair>
+__device__ __forceinline__ void MergeTile(P* tile, int size, bool ascends,
+                                          const Order& order = {}) {
   for (int stride = size / 2; stride > 0; stride /= 2) {
     const int i = static_cast<int>(LowerOf(threadIdx.x, stride));
-    Exchange(tile[i], tile[i + stride], ascends);
+    Exchange(tile[i], tile[i + stride], ascends, order);
     __syncthreads();
   }
 }
 
 // Sorts each aligned `group` (a power of two up to kSortTile) of pairs; all kSortThreads take part.
 // The tile must be filled before a barrier, and is read after the last one.
-template <typename P>
-__device__ __forceinline__ void SortGroups(P* tile, int group, bool ascends) {
+template <typename P, typename Order = ByPair>
+__device__ __forceinline__ void SortGroups(P* tile, int group, bool ascends,
+                                           const Order& order = {}) {
   for (int size = 2; size <= group; size *= 2) {
     for (int stride = size / 2; stride > 0; stride /= 2) {
       const int i = static_cast<int>(LowerOf(threadIdx.x, stride));
       const bool is_last = size == group;
-      Exchange(tile[i], tile[i + stride], is_last ? ascends : (i & size) == 0);
+      Exchange(tile[i], tile[i + stride], is_last ? ascends : (i & size) == 0, order);
       __syncthreads();
     }
   }
