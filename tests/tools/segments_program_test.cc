@@ -164,6 +164,9 @@ TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
     }
     EXPECT_GT(shape["first_parts"]["program_ms"], 0);
     EXPECT_GT(shape["first_parts"]["executor_ms"], 0);
+    for (const char* part : {"load_ms", "pin_ms", "make_ms", "upload_ms", "library_ms"}) {
+      EXPECT_TRUE(shape["first_parts"].contains(part)) << part;
+    }
   }
   ASSERT_EQ(report["builds"].size(), 3u);
   EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -173,6 +174,7 @@ absl::StatusOr<std::vector<LtAlgorithm>> LtProduct::Algorithms(cublasLtHandle_t 
 
 absl::Status LtProduct::Launch(cublasLtHandle_t handle, const LtAlgorithm& algorithm,
                                const LtPointers& pointers, cudaStream_t stream) const {
+  const PhaseTimer timer(RunPhase::kLibrary);
   absl::MutexLock lock(mutex_);
   if (has_bias_) {
     RETURN_IF_ERROR(Set(descriptor_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.bias));

@@ -1,5 +1,7 @@
 #include "runtime/gemm/cuda/gemm_engine.h"
 
+#include "absl/cleanup/cleanup.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/gemm/cuda/lower.h"
 #include "tests/cuda/fake_cuda.h"
@@ -196,6 +198,10 @@ TEST(GemmRefusalTest, NoAlgorithmIsARefusal) {
             "cuBLASLt has no algorithm for it: CUBLAS_STATUS_NOT_SUPPORTED");
 }
 
+constexpr std::string_view kBatchWithBias =
+    "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
+    "{ t = MatMul(x, b) y = Add(t, r) }";
+
 // Creates the Engine, compiles a batch of products with a bias, and launches them.
 absl::Status RunScenario(const Graph& graph) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, MakeGemmEngine(0));
@@ -217,10 +223,22 @@ absl::Status RunScenario(const Graph& graph) {
   return y[0] == 9 ? absl::OkStatus() : absl::InternalError("a wrong sum");
 }
 
+TEST(GemmRunTimesTest, ItsLaunchesAreThoseOfALibrary) {
+  const Graph graph = GraphWithWeights(kBatchWithBias);
+  const FakeCuda cuda;
+  const FakeLt lt;
+  RunTimes times;
+  {
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
+    EXPECT_TRUE(RunScenario(graph).ok());
+  }
+  EXPECT_GT(times[RunPhase::kLibrary], 0);
+  EXPECT_EQ(times[RunPhase::kLaunch], 0);
+}
+
 TEST(GemmFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
-  const Graph graph = GraphWithWeights(
-      "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
-      "{ t = MatMul(x, b) y = Add(t, r) }");
+  const Graph graph = GraphWithWeights(kBatchWithBias);
   FakeCuda cuda;
   const auto scenario = [&](FakeLt&) { return RunScenario(graph); };
   const auto is_release = [](const std::string& call) { return call.ends_with("Destroy"); };
