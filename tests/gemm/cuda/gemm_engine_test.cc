@@ -198,6 +198,37 @@ TEST(GemmRefusalTest, NoAlgorithmIsARefusal) {
             "cuBLASLt has no algorithm for it: CUBLAS_STATUS_NOT_SUPPORTED");
 }
 
+// The first launch of a kernel loads it.
+TEST(GemmLaunchedTest, AProgramForFewRunsTakesAKernelThatWasLaunched) {
+  FakeCuda cuda;
+  FakeLt lt({.algorithms = 4});  // 60 and 62 are offered
+  const std::unique_ptr<Engine> engine = *MakeGemmEngine(0);
+  const Graph graph = GraphWithWeights(kBiasRelu);
+  const Candidate candidate{.nodes = {&FindNode(graph, "MatMul")},
+                            .engine = engine.get(),
+                            .inputs = {{Format::RowMajor({4, 8})}},
+                            .outputs = {{Format::RowMajor({4, 16})}}};
+  const auto launched = [&](const Variant& variant, bool prefers_launched) {
+    Target target;
+    target.prefers_launched = prefers_launched;
+    const auto compiled = engine->Compile(candidate, variant, target);
+    const std::vector<float> x(4 * 8), w(8 * 16);
+    std::vector<float> y(4 * 16);
+    const void *in[] = {x.data()}, *constants[] = {w.data()};
+    void* out[] = {y.data()};
+    EXPECT_TRUE(compiled->step()
+                    ->Launch({.in = in, .out = out, .constants = constants, .workspace = nullptr})
+                    .ok());
+    return lt.last_algorithm();
+  };
+  const std::vector<Variant> variants = *engine->Variants(candidate, {});
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(launched(variants[1], false), 62u);
+  EXPECT_EQ(launched({}, true), 62u);
+  EXPECT_EQ(launched({}, false), 60u);
+  EXPECT_EQ(launched({}, true), 60u);  // both were: the best of them
+}
+
 constexpr std::string_view kBatchWithBias =
     "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
     "{ t = MatMul(x, b) y = Add(t, r) }";
