@@ -1,8 +1,9 @@
-"""make_transformer.py bert|convnext|llama|swin|vit FOLDER: writes FOLDER/NAME.onnx, a transformer as PyTorch exports it, with fixed random weights.
+"""make_transformer.py bert|convnext|llama|maxvit|swin|vit FOLDER: writes FOLDER/NAME.onnx, a transformer as PyTorch exports it, with fixed random weights.
 
 bert: embeddings and two layers of BERT-base, 128 tokens, masked. llama: two layers with rotary embeddings, grouped queries and a causal
-mask, 128 tokens. vit: ViT-B/16 with packed projections. swin, convnext: torchvision's Swin-T and ConvNeXt-T. Layers share one set of weights, so
-that files stay small. Equal arguments give equal bytes.
+mask, 128 tokens. vit: ViT-B/16 with packed projections. swin, convnext: torchvision's Swin-T and ConvNeXt-T. maxvit: windows and grids of
+torchvision's MaxViT, then attention as Flax writes it; its products are Einsums. Layers share one set of weights, so that files stay small.
+Equal arguments give equal bytes.
 """
 
 import argparse
@@ -289,7 +290,51 @@ def convnext(widths=(96, 192, 384, 768), depths=(3, 3, 9, 3), size=224):
     return b.model([("image", TensorProto.FLOAT, [1, 3, 224, 224])], b.linear(x, "head", widths[-1], 1000), [1, 1000])
 
 
-NETWORKS = {"bert": bert, "convnext": convnext, "llama": llama, "swin": swin, "vit": vit}
+def partition_attention(b, x, name, size, width, channels, window, is_grid):
+    """A layer within the windows of an image [1, width, size, size], or within grids of pixels that lie `window` apart."""
+    count, heads = size // window, width // channels
+    x = b.op("Transpose", b.op("Reshape", x, b.ints(1, width, count, window, count, window)), perm=[0, 2, 4, 3, 5, 1])
+    x = b.op("Reshape", x, b.ints(1, count**2, window**2, width))
+    swapped = lambda x: b.op("Transpose", x, perm=[0, 2, 1, 3]) if is_grid else x  # noqa: E731
+    x = swapped(x)
+    groups, tokens = (window**2, count**2) if is_grid else (count**2, window**2)
+    packed = b.linear(b.layer_norm(x, f"{name}.norm1", width), f"{name}.qkv", width, 3 * width)
+    parts = b.op("Split", packed, b.ints(width, width, width), outputs=3, axis=-1)
+    q, k, v = (b.op("Transpose", b.op("Reshape", part, b.ints(1, groups, tokens, heads, channels)), perm=[0, 1, 3, 2, 4]) for part in parts)
+    scores = b.op("Einsum", q, b.op("Mul", k, b.number(width**-0.5)), equation="B G H I D, B G H J D -> B G H I J")
+    scores = b.op("Softmax", b.op("Add", scores, b.weight(f"{name}.positions", 1, heads, tokens, tokens, deviation=0.5)), axis=-1)
+    y = b.op("Transpose", b.op("Einsum", scores, v, equation="B G H I J, B G H J D -> B G H I D"), perm=[0, 1, 3, 2, 4])
+    x = b.op("Add", x, b.linear(b.op("Reshape", y, b.ints(1, groups, tokens, width)), f"{name}.out", width, width))
+    x = swapped(b.op("Add", x, mlp(b, b.layer_norm(x, f"{name}.norm2", width), name, width)))
+    x = b.op("Transpose", b.op("Reshape", x, b.ints(1, count, count, window, window, width)), perm=[0, 5, 1, 3, 2, 4])
+    return b.op("Reshape", x, b.ints(1, width, size, size))
+
+
+def dense_attention(b, x, width, channels):
+    """Flax's MultiHeadDotProductAttention of tokens [1, tokens, width]."""
+    heads = width // channels
+    weights = (b.weight(f"dense.{name}", width, heads, channels) for name in ("query", "key", "value"))
+    q, k, v = (b.op("Einsum", x, weight, equation="...a,abc->...bc") for weight in weights)
+    scores = b.op("Einsum", b.op("Div", q, b.number(math.sqrt(channels))), k, equation="...qhd,...khd->...hqk")
+    y = b.op("Einsum", b.op("Softmax", scores, axis=-1), v, equation="...hqk,...khd->...qhd")
+    return b.op("Einsum", y, b.weight("dense.out", heads, channels, width, deviation=1 / math.sqrt(width)), equation="...bc,bcd->...d")
+
+
+def maxvit(width=64, channels=32, size=224, layers=2, window=7):
+    b = Builder()
+    x, size = stem(b, width, size)
+    x = b.op("Transpose", x, perm=[0, 3, 1, 2])
+    for _ in range(layers):
+        x = partition_attention(b, x, "window", size, width, channels, window, is_grid=False)
+        x = partition_attention(b, x, "grid", size, width, channels, size // window, is_grid=True)
+    x = b.op("AveragePool", x, kernel_shape=[4, 4], strides=[4, 4])
+    x = b.op("Transpose", b.op("Reshape", x, b.ints(1, width, (size // 4) ** 2)), perm=[0, 2, 1])
+    x = b.op("Add", x, dense_attention(b, b.layer_norm(x, "norm", width), width, channels))
+    x = b.op("ReduceMean", x, b.ints(1), keepdims=0)
+    return b.model([("image", TensorProto.FLOAT, [1, 3, 224, 224])], b.linear(x, "head", width, 1000), [1, 1000])
+
+
+NETWORKS = {"bert": bert, "convnext": convnext, "llama": llama, "maxvit": maxvit, "swin": swin, "vit": vit}
 
 
 def write(name, folder):

@@ -210,6 +210,10 @@ for part in $parts; do
           >'$out/$name-strict-$run.json'"
       done
       ;;
+    decoders) # only if requested: 200 steps of decoders whose cache grows, compared with onnxruntime's, or with the CPU device's where it is missing
+      PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH} ONNX_CUDNN_DEVICE=cuda ONNX_CUDNN_RECORD=$out/decoders-cuda-$run.json \
+        unittests decoders 500 tests/python decoder_test
+      ;;
     real) # third-party models, tuned, compared with onnxruntime
       check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
         --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"

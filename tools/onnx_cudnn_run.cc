@@ -160,8 +160,9 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}],
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
-             the parts are what the first and the longest run spent: {program_ms (building), lock_ms (waiting for other threads), executor_ms,
-             allocate_ms, upload_ms, capture_ms, copy_ms, launch_ms, device_ms, other_ms}
+             the parts are what the first and the longest run spent: {program_ms (building), load_ms (kernels), lock_ms (waiting for other
+             threads), executor_ms, allocate_ms, pin_ms, make_ms and upload_ms (constants), capture_ms, copy_ms, launch_ms,
+             library_ms (launches by cuBLASLt and cuDNN), device_ms, other_ms}
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms
 --doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},

@@ -49,7 +49,7 @@ mkdir "$folder/tests/package" "$folder/tests/python"
 mkdir "$folder/tests/triton"
 cp tests/triton/{server,gpu_load}.py "$folder/tests/triton/"
 cp tests/package/gpu_archive_test.py "$folder/tests/package/"
-cp tests/python/{unittest_report,models,gpu_test,torch_test}.py "$folder/tests/python/"
+cp -r tests/python/{unittest_report,models,gpu_test,torch_test,decoder_test}.py tests/python/decoders "$folder/tests/python/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
 tar -C build/archive -czf build/onnx-cudnn.tar.gz onnx-cudnn
 echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/archive && find onnx-cudnn -type f | wc -l) files"

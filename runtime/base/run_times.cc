@@ -8,7 +8,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::array<std::string_view, kRunPhases> kNames = {
-    "program", "lock", "executor", "allocate", "upload", "capture", "copy", "launch", "device"};
+    "program", "load",    "lock", "executor", "allocate", "pin",   "make",
+    "upload",  "capture", "copy", "launch",   "library",  "device"};
 
 thread_local RunTimes* collected = nullptr;
 thread_local PhaseTimer* innermost = nullptr;

@@ -13,17 +13,21 @@ namespace onnx_cudnn {
 
 enum class RunPhase : uint8_t {
   kProgram,   // builds a Program
+  kLoad,      // loads kernels of ours, at most once each
   kLock,      // waits for other threads: one that builds the same Program, an Executor, the arena,
               // the mutex of captures
   kExecutor,  // makes an Executor: streams, addresses
-  kAllocate,  // memory of the device, pinned memory, outputs
-  kUpload,    // makes and uploads constants
+  kAllocate,  // memory of the device, outputs
+  kPin,       // pinned memory
+  kMake,      // makes the forms of constants that no Program has used yet
+  kUpload,    // copies them to the device
   kCapture,   // captures and instantiates a CUDA graph
   kCopy,      // copies between pageable and pinned memory
-  kLaunch,    // enqueues copies and launches, or a graph; the first launch of a kernel may load it
+  kLaunch,    // enqueues copies and launches, or a graph
+  kLibrary,   // launches by cuBLASLt and cuDNN; their first launch of a kernel loads it
   kDevice,    // waits for the device
 };
-inline constexpr size_t kRunPhases = 9;
+inline constexpr size_t kRunPhases = 13;
 std::string_view NameOf(RunPhase phase);  // "program"
 
 // Milliseconds of each phase, without the phases within it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/run_times.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
@@ -38,6 +39,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateCudaMemory(int64_t bytes, Spa
   void* data = nullptr;
   cudaError_t error;
   {
+    const PhaseTimer timer(space == Space::kHost ? RunPhase::kPin : RunPhase::kAllocate);
     const OutsideCaptures lock;
     error = space == Space::kHost ? Cuda().cudaHostAlloc(&data, rounded, cudaHostAllocDefault)
                                   : Cuda().cudaMalloc(&data, rounded);

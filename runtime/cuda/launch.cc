@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
@@ -70,6 +71,7 @@ absl::Status Load(const void* function) {
 }  // namespace
 
 absl::Status PrepareKernel(const KernelLaunch& launch) {
+  const PhaseTimer timer(RunPhase::kLoad);
   const OutsideCaptures lock;  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
   RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));

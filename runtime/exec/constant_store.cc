@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 
@@ -166,7 +167,10 @@ absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> ConstantStore::Get
         if (!IsMade(*entries[i])) made[i] = use.derived->make(use.sources);
       }
     };
-    ThreadPool::Default().ParallelFor(static_cast<int64_t>(some.size()), 1, make);
+    {
+      const PhaseTimer timer(RunPhase::kMake);
+      ThreadPool::Default().ParallelFor(static_cast<int64_t>(some.size()), 1, make);
+    }
     for (size_t i = 0; i < some.size(); ++i) {
       RETURN_IF_ERROR(Make(*entries[i], some[i].space, [&] { return std::move(made[i]); }));
       absl::MutexLock lock(entries[i]->mutex);

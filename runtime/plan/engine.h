@@ -22,6 +22,9 @@ struct Target {
   std::vector<const Engine*> engines;  // by preference at equal price
   Numerics numerics;
   int64_t max_bytes = int64_t{1} << 62;  // limit for weights, arena and Executors together
+  // For a Program that serves few Runs: of a library's algorithms, those come first whose kernels
+  // have been launched, since the first launch of a kernel loads it.
+  bool prefers_launched = false;
 };
 
 struct Placement {

@@ -122,11 +122,13 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   options.streams = streams;
   options.pricer = pricer;
   options.times = pricing.times;
+  Target target = device_.target();
+  target.prefers_launched = pricing.is_quick;
   if (pricing.is_quick) {
     const absl::Span<const std::string_view> names = CodeGeneratingEngines();
     options.avoided_engines.assign(names.begin(), names.end());
   }
-  return BuildProgram(graph_, DimsOf(key, inputs_), device_.target(), options);
+  return BuildProgram(graph_, DimsOf(key, inputs_), target, options);
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildKnown(

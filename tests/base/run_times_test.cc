@@ -53,6 +53,8 @@ TEST(RunTimesTest, OtherThreadsAndTimersOutsideAddNothing) {
 
 TEST(RunTimesTest, PhasesHaveNames) {
   EXPECT_EQ(NameOf(RunPhase::kProgram), "program");
+  EXPECT_EQ(NameOf(RunPhase::kPin), "pin");
+  EXPECT_EQ(NameOf(RunPhase::kLibrary), "library");
   EXPECT_EQ(NameOf(RunPhase::kDevice), "device");
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/probe.h"
 #include "tests/cuda/scenario.h"
 
 namespace onnx_cudnn {
@@ -156,6 +157,27 @@ TEST_F(StreamsTest, WaitingForACaptureCountsAsWaitingForALock) {
   }
   captures.join();
   EXPECT_GT(times[RunPhase::kLock], 1);
+}
+
+TEST_F(StreamsTest, PinnedMemoryIsAPhaseOfItsOwn) {
+  RunTimes times;
+  {
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
+    EXPECT_TRUE(device_->Allocate(1, Space::kHost).ok());
+  }
+  EXPECT_GT(times[RunPhase::kPin], 0);
+  EXPECT_EQ(times[RunPhase::kAllocate], 0);
+}
+
+TEST_F(StreamsTest, LoadingAKernelIsAPhaseOfItsOwn) {
+  RunTimes times;
+  {
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
+    EXPECT_TRUE(PrepareKernel({.function = ProbeKernel()}).ok());
+  }
+  EXPECT_GT(times[RunPhase::kLoad], 0);
 }
 
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {

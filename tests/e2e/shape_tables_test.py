@@ -53,7 +53,15 @@ class ShapeTablesTest(unittest.TestCase):
         self.write("decoders-2026-01-01-aaaaaaa.json", {"decoders": [row, {**row, "buckets": ["all"], "programs_built": 10}]})
         lines = shape_tables.decoder_lines(self.folder)
         self.assertIn("at aaaaaaa", lines[0])
+        self.assertIn("on the CPU device", lines[0])
         self.assertEqual(lines[4:], ["| llama | none | 201 | 201 | 8 | 6.2e-06 |", "| llama | all | 201 | 10 | 8 | 6.2e-06 |"])
+        self.write("decoders-cuda-2026-01-01-bbbbbbb.json", {"device": "NVIDIA H200", "reference": "the CPU device", "decoders": [row]})
+        both = shape_tables.decoder_lines(self.folder)
+        heads = [line for line in both if line.startswith("Decoders")]
+        self.assertEqual(both[: len(lines) + 1], [*lines, ""])
+        self.assertEqual(len(heads), 2)
+        self.assertIn("on one NVIDIA H200 at bbbbbbb", heads[1])
+        self.assertIn("against the CPU device's", heads[1])
 
     def test_vectors_are_those_of_the_newest_record_that_has_some(self):
         suite = {"suite": "vectors", "passed": 1800, "failed": ["one"], "skipped": 9, "device": "a GPU", "nodes": 12000, "host_nodes": 500}

@@ -6,10 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "tests/support/forwarding_device.h"
 
@@ -209,6 +212,26 @@ TEST(ConstantStoreTest, MakesAllFormsInTheOrderOfTheirUses) {
   }
   EXPECT_EQ(store.made(), 37);  // of every other pair one
   EXPECT_EQ(device.uploads, 37);
+}
+
+TEST(ConstantStoreTest, MakingFormsIsAPhaseOfARun) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived slow =
+      Recipe("slow", [](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+        absl::SleepFor(absl::Milliseconds(20));
+        return sources[0];
+      });
+  const ConstantUse use{{Ints(1)}, &slow};
+  const PlacedConstant placed[] = {{&use, Space::kDevice}};
+  RunTimes first, again;
+  for (RunTimes* times : {&first, &again}) {
+    CollectRunTimes(times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
+    EXPECT_TRUE(store.GetAll(placed).ok());
+  }
+  EXPECT_GE(first[RunPhase::kMake], 20);
+  EXPECT_LT(again[RunPhase::kMake], 20);  // it is there
 }
 
 TEST(ConstantStoreTest, TheFirstFormThatCannotBeMadeIsTheError) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/import/onnx_writer.h"
 #include "tests/gpu/gpu_test.h"
+#include "tests/support/cached_decoder.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
 #include "tools/common/elements.h"
@@ -339,6 +340,19 @@ TEST_F(GpuSessionTest, TheTakenBranchIsAProgram) {
           y = Neg(z) })",
                        {View(x.data(), {256, 256})}, /*between=*/1);
   }
+}
+
+TEST_F(GpuSessionTest, FewProgramsServeACacheThatGrows) {
+  const std::string bytes = ModelBytesFromText(kCachedDecoder).value();
+  const Session cpu = Session::LoadBytes(bytes, {.device = DeviceChoice::kCpu}).value();
+  SessionOptions options;
+  options.device = DeviceChoice::kCuda;
+  options.precision = PrecisionChoice::kStrict;
+  options.shape_buckets = {"all"};
+  const Session gpu = Session::LoadBytes(bytes, options).value();
+  ExpectDecodesAs(cpu, gpu);
+  EXPECT_EQ(gpu.stats().bucket_note, "");
+  EXPECT_EQ(gpu.stats().programs_built, kDecoderPrograms);
 }
 
 TEST_F(GpuSessionTest, IndicesAreFoundWithinABound) {

@@ -81,6 +81,17 @@ TEST(WhyCutTest, NamesBranchesThatRunFasterAsPrograms) {
                 {.body_target = &h200.target});
 }
 
+TEST(WhyCutTest, NamesAScanWhoseBodyRunsFasterAsAProgram) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  ExpectReasons(R"(
+      g (float[512,512] x, float[5000,512,512] xs) => (float[512,512] last) {
+        last = Scan(x, xs) <num_scan_inputs = 1,
+          body = b (float[512,512] s, float[512,512] e) => (float[512,512] t) {
+            t = MatMul(s, e) }> })",
+                {"(Scan) runs between programs: its bodies run faster as programs of their own"},
+                {.body_target = &h200.target});
+}
+
 TEST(WhyCutTest, AStaticGraphHasNoReason) {
   ExpectReasons("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
 }

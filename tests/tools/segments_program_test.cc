@@ -63,7 +63,7 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
                     "cut.onnx --explain --target h200 --input 1,4 --shape 1x2 --json why.json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   for (const std::string_view line :
-       {"parts    2: shapes, branches or iterations depend on data",
+       {"parts    2: the model runs as several programs, the lines \"cut\" say why\n",
         "\nsizes    2 read between them, 16 bytes in all\n", "\nsegment 1\n", "\nsegment 2\n",
         "the shape of \"found\" follows from a count that the program writes",
         "(Expand) needs the elements of \"counts\" i64[1]",
@@ -79,6 +79,29 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
   EXPECT_TRUE(why["segments"][1]["reasons"].empty());
   // Without an input that says otherwise, it is random.
   EXPECT_EQ(Run(ONNX_CUDNN_OPT, "cut.onnx --explain --shape 1x3").code, 0);
+}
+
+// Nothing in it depends on data but the branch, and its price alone cuts it.
+TEST_F(SegmentsProgramTest, ExplainSaysThatAModelIsCutByPrice) {
+  Write("choice.onnx", *ModelBytesFromText(R"(
+      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z) })"));
+  Ended ended = Run(ONNX_CUDNN_OPT, "choice.onnx --explain --target h200");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_FALSE(absl::StrContains(ended.out, "depend on data")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "parts    3: the model runs as several programs"))
+      << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "its bodies run faster as programs of their own"))
+      << ended.out;
+  ended = Run(ONNX_CUDNN_OPT, "choice.onnx --explain --target cpu");
+  EXPECT_FALSE(absl::StrContains(ended.out, "parts ")) << ended.out;  // one Program
+  ended = RunTool("choice.onnx --check --target h200");
+  EXPECT_TRUE(absl::StrContains(ended.out, "  1  nodes behind what runs between programs: checked"))
+      << ended.out;
 }
 
 TEST_F(SegmentsProgramTest, ExplainShowsTheProgramsOfFoundBuckets) {
@@ -164,6 +187,9 @@ TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
     }
     EXPECT_GT(shape["first_parts"]["program_ms"], 0);
     EXPECT_GT(shape["first_parts"]["executor_ms"], 0);
+    for (const char* part : {"load_ms", "pin_ms", "make_ms", "upload_ms", "library_ms"}) {
+      EXPECT_TRUE(shape["first_parts"].contains(part)) << part;
+    }
   }
   ASSERT_EQ(report["builds"].size(), 3u);
   EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");

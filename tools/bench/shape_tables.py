@@ -78,17 +78,19 @@ def new_shape_lines(folder):
 
 
 def decoder_lines(folder):
-    """A row a decoder."""
+    """A table a device, in it a row a decoder."""
     lines = []
     for file in newest_files(folder, "decoders-*.json").values():
-        rows = []
-        for row in json.loads(file.read_text())["decoders"]:
+        record, rows = json.loads(file.read_text()), []
+        device = "the CPU device" if record.get("device", "cpu") == "cpu" else f"one {record['device']}"
+        reference = f"{record.get('reference', 'onnxruntime')}'s"
+        for row in record["decoders"]:
             buckets = ", ".join(row["buckets"]) or "none"
             rows.append([row["model"], buckets, str(row["runs"]), str(row["programs_built"]), str(row["programs_held"]), f"{row['largest_error']:.1e}"])
         heads = ["decoder", "buckets", "runs", "Programs built", "held at the end", "largest error"]
-        lines = [f"Decoders whose cache grows, a prompt and then a token a run, on the CPU device at {commit_of(file)} ({link(file, 'record')}); the error is that of logits "
-                 "against onnxruntime's, as a share of the largest:", "", *table.table_lines(heads, rows)]  # fmt: skip
-    return lines
+        lines += ["", f"Decoders whose cache grows, a prompt and then a token a run, on {device} at {commit_of(file)} ({link(file, 'record')}); the error is that of logits "
+                  f"against {reference}, as a share of the largest:", "", *table.table_lines(heads, rows)]  # fmt: skip
+    return lines[1:]
 
 
 def vector_rows(folder):

@@ -64,7 +64,7 @@ void AppendRefused(const ModelCheck& check, std::string& text) {
   }
   if (check.later > 0) {
     absl::StrAppendFormat(
-        &text, "later  %5d  nodes behind shapes that depend on data: checked when they run\n",
+        &text, "later  %5d  nodes behind what runs between programs: checked when they run\n",
         check.later);
   }
 }
@@ -121,7 +121,7 @@ std::string CheckText(const CheckReport& report) {
   AppendRefused(check, text);
   if (check.runs()) {
     text += check.later == 0 ? "runs    yes: every node runs\n"
-                             : "runs    yes, as far as shapes are known before the run\n";
+                             : "runs    yes, as far as nodes are checked before the run\n";
   } else {
     absl::StrAppendFormat(&text, "runs    no: refused %d, open %d\n", check.refused.size(),
                           check.unchecked);

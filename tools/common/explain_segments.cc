@@ -77,8 +77,8 @@ absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const In
 
 std::string ExplainText(const SegmentsExplanation& explained, bool verbose) {
   std::string text = absl::StrFormat(
-      "parts    %d: shapes, branches or iterations depend on data, so the model runs as several "
-      "programs\nsizes    %d read between them, %d bytes in all\n",
+      "parts    %d: the model runs as several programs, the lines \"cut\" say why\n"
+      "sizes    %d read between them, %d bytes in all\n",
       explained.parts.size(), explained.size_reads, explained.size_read_bytes);
   for (size_t i = 0; i < explained.parts.size(); ++i) {
     const SegmentExplanation& part = explained.parts[i];

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/repacked.h"
@@ -42,6 +43,7 @@ class CudnnStep final : public Step {
   absl::Span<const int> prefetched_inputs() const override { return prefetched_inputs_; }
 
   absl::Status Launch(const LaunchArgs& args) const override {
+    const PhaseTimer timer(RunPhase::kLibrary);
     if (handles_ == nullptr) {
       return absl::FailedPreconditionError("cuDNN compiled it for a device that is not here");
     }

@@ -1,10 +1,15 @@
 #include "runtime/gemm/cuda/gemm_engine.h"
 
 #include <algorithm>
+#include <atomic>
+#include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/current_device.h"
@@ -15,11 +20,29 @@
 namespace onnx_cudnn {
 namespace {
 
+// The kernels that an Engine's Steps have launched. Thread-safe.
+class LaunchedKernels {
+ public:
+  void Add(const std::string& kernel) {
+    absl::MutexLock lock(mutex_);
+    kernels_.insert(kernel);
+  }
+  bool Has(const std::string& kernel) const {
+    absl::MutexLock lock(mutex_);
+    return kernels_.contains(kernel);
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_set<std::string> kernels_ ABSL_GUARDED_BY(mutex_);
+};
+
 class GemmStep final : public Step {
  public:
-  GemmStep(std::shared_ptr<const LtHandle> handle, LtProblem problem,
-           std::unique_ptr<const LtProduct> product, LtAlgorithm algorithm)
+  GemmStep(std::shared_ptr<const LtHandle> handle, std::shared_ptr<LaunchedKernels> launched,
+           LtProblem problem, std::unique_ptr<const LtProduct> product, LtAlgorithm algorithm)
       : handle_(std::move(handle)),
+        launched_(std::move(launched)),
         problem_(std::move(problem)),
         product_(std::move(product)),
         algorithm_(std::move(algorithm)) {}
@@ -41,12 +64,16 @@ class GemmStep final : public Step {
                               .d = args.out[0],
                               .bias = address(problem_.bias),
                               .workspace = args.workspace};
-    return product_->Launch(handle_->get(), algorithm_, pointers,
-                            static_cast<cudaStream_t>(args.stream.native));
+    RETURN_IF_ERROR(product_->Launch(handle_->get(), algorithm_, pointers,
+                                     static_cast<cudaStream_t>(args.stream.native)));
+    if (!is_noted_.exchange(true)) launched_->Add(algorithm_.kernel);
+    return absl::OkStatus();
   }
 
  private:
   const std::shared_ptr<const LtHandle> handle_;
+  const std::shared_ptr<LaunchedKernels> launched_;
+  mutable std::atomic<bool> is_noted_ = false;
   const LtProblem problem_;
   const std::unique_ptr<const LtProduct> product_;
   const LtAlgorithm algorithm_;
@@ -90,7 +117,7 @@ class GemmEngine final : public PatternEngine {
     if (it == algorithms.end()) {
       return Compiled::No(absl::StrCat(version(), " does not offer ", variant.text));
     }
-    return Compiled::As(std::make_shared<GemmStep>(handle_, std::move(prepared->problem),
+    return Compiled::As(std::make_shared<GemmStep>(handle_, launched_, std::move(prepared->problem),
                                                    std::move(prepared->product), *it));
   }
 
@@ -106,10 +133,15 @@ class GemmEngine final : public PatternEngine {
     ASSIGN_OR_RETURN(prepared.problem, LowerProduct(candidate));
     ASSIGN_OR_RETURN(prepared.product, LtProduct::Create(prepared.problem, target.numerics));
     ASSIGN_OR_RETURN(prepared.algorithms, prepared.product->Algorithms(handle_->get()));
+    if (target.prefers_launched) {
+      std::stable_partition(prepared.algorithms.begin(), prepared.algorithms.end(),
+                            [&](const LtAlgorithm& a) { return launched_->Has(a.kernel); });
+    }
     return prepared;
   }
 
   const std::shared_ptr<const LtHandle> handle_;  // usable by any number of threads at once
+  const std::shared_ptr<LaunchedKernels> launched_ = std::make_shared<LaunchedKernels>();
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -84,35 +85,47 @@ struct Setting {
   const char* name;
   cublasLtMatmulAlgoConfigAttributes_t attribute;
   size_t bytes;
+  bool is_argument = false;  // of a kernel, not which one it is
 };
 constexpr Setting kSettings[] = {
     {"algo", CUBLASLT_ALGO_CONFIG_ID, sizeof(int32_t)},
     {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t)},
     {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t)},
-    {"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(int32_t)},
-    {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, sizeof(uint32_t)},
-    {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, sizeof(uint32_t)},
+    {"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(int32_t), true},
+    {"reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, sizeof(uint32_t), true},
+    {"swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, sizeof(uint32_t), true},
     {"option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t)},
     {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, sizeof(uint16_t)},
     {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t)},
 };
 
-absl::StatusOr<std::string> TextOf(const cublasLtMatmulAlgo_t& algorithm) {
-  std::string text = "lt";
+// Sets the text, and appends to that of the kernel.
+absl::Status SetTexts(LtAlgorithm& described) {
+  described.text = "lt";
   for (const Setting& setting : kSettings) {
     uint32_t value = 0;  // shorter attributes are its low bytes
     size_t written = 0;
-    RETURN_IF_ERROR(LT_STATUS(cublasLtMatmulAlgoConfigGetAttribute, &algorithm, setting.attribute,
-                              &value, setting.bytes, &written));
-    absl::StrAppend(&text, " ", setting.name, "=", value);
+    RETURN_IF_ERROR(LT_STATUS(cublasLtMatmulAlgoConfigGetAttribute, &described.algorithm,
+                              setting.attribute, &value, setting.bytes, &written));
+    const std::string text = absl::StrCat(" ", setting.name, "=", value);
+    described.text += text;
+    if (!setting.is_argument) described.kernel += text;
   }
-  return text;
+  return absl::OkStatus();
+}
+
+std::string KindOf(const LtProblem& problem, const Numerics& numerics) {
+  return absl::StrCat(NameOf(problem.dtype), " tf32=", numerics.tf32,
+                      " transposes=", problem.transposes_a, problem.transposes_b,
+                      " activation=", static_cast<int>(problem.activation),
+                      " bias=", problem.bias.kind != LtOperand::Kind::kNone);
 }
 
 }  // namespace
 
 LtProduct::LtProduct(const LtProblem& problem, const Numerics& numerics)
-    : tf32_(numerics.tf32 && problem.dtype == DType::kF32),
+    : kind_(KindOf(problem, numerics)),
+      tf32_(numerics.tf32 && problem.dtype == DType::kF32),
       nondeterminism_(numerics.nondeterminism),
       has_bias_(problem.bias.kind != LtOperand::Kind::kNone),
       alpha_(problem.alpha),
@@ -160,11 +173,13 @@ absl::StatusOr<std::vector<LtAlgorithm>> LtProduct::Algorithms(cublasLtHandle_t 
   std::vector<LtAlgorithm> algorithms;
   for (int i = 0; i < count; ++i) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
-    ASSIGN_OR_RETURN(std::string text, TextOf(results[i].algo));
+    LtAlgorithm found{.algorithm = results[i].algo,
+                      .workspace_bytes = static_cast<int64_t>(results[i].workspaceSize),
+                      .kernel = kind_};
+    RETURN_IF_ERROR(SetTexts(found));
     const bool is_known = std::any_of(algorithms.begin(), algorithms.end(),
-                                      [&](const LtAlgorithm& a) { return a.text == text; });
-    if (is_known) continue;
-    algorithms.push_back({results[i].algo, static_cast<int64_t>(results[i].workspaceSize), text});
+                                      [&](const LtAlgorithm& a) { return a.text == found.text; });
+    if (!is_known) algorithms.push_back(std::move(found));
   }
   if (!algorithms.empty()) return algorithms;
   return absl::UnimplementedError(
@@ -173,6 +188,7 @@ absl::StatusOr<std::vector<LtAlgorithm>> LtProduct::Algorithms(cublasLtHandle_t 
 
 absl::Status LtProduct::Launch(cublasLtHandle_t handle, const LtAlgorithm& algorithm,
                                const LtPointers& pointers, cudaStream_t stream) const {
+  const PhaseTimer timer(RunPhase::kLibrary);
   absl::MutexLock lock(mutex_);
   if (has_bias_) {
     RETURN_IF_ERROR(Set(descriptor_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointers.bias));

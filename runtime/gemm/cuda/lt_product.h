@@ -23,7 +23,8 @@ ONNX_CUDNN_HANDLE(LtPreference, cublasLtMatmulPreference_t, LT_STATUS,
 struct LtAlgorithm {
   cublasLtMatmulAlgo_t algorithm = {};
   int64_t workspace_bytes = 0;
-  std::string text;  // "lt algo=66 tile=20 stages=36 splitk=1 …": equal settings, equal text
+  std::string text;    // "lt algo=66 tile=20 stages=36 splitk=1 …": equal settings, equal text
+  std::string kernel;  // what a launch loads
 };
 
 // The pointers of a launch. C may be D.
@@ -56,6 +57,7 @@ class LtProduct {
   LtProduct(const LtProblem& problem, const Numerics& numerics);
   absl::Status Describe(const LtProblem& problem);
 
+  const std::string kind_;  // which of an algorithm's kernels it needs
   const bool tf32_, nondeterminism_;
   const bool has_bias_;
   const float alpha_, beta_;

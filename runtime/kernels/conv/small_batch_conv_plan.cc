@@ -297,8 +297,9 @@ std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const Devi
 Derived PackSmallBatchWeights(const UnitConvs& convs, const SmallBatchPlan& plan,
                               const Unit& unit) {
   std::vector<int> from, bias_of;
-  std::string recipe =
-      absl::StrCat("small_batch_conv ", plan.tile.ToString(), " sum=", plan.sources > 1);
+  // Tiles of fewer or more pixels read the same slabs.
+  std::string recipe = absl::StrCat("small_batch_conv filters=", plan.tile.filters,
+                                    " split=", plan.tile.split, " sum=", plan.sources > 1);
   for (const Node* conv : convs.convs) from.push_back(PositionOf(conv->input(1), unit));
   for (size_t i = 0; i < convs.convs.size(); ++i) {
     const bool has_bias = convs.convs[i]->has_input(2);

@@ -31,9 +31,12 @@ struct State {
   std::string failed_call;
   std::set<Thing*> things;
   cublasComputeType_t compute = CUBLAS_COMPUTE_16F;
+  uint64_t last_algorithm = 0;
   Thing preference;
 };
 State* state = nullptr;
+
+constexpr uint64_t kFirstAlgorithm = 60;
 
 cublasStatus_t Count(const char* name) {
   if (state->calls++ != state->options.fail_at) return CUBLAS_STATUS_SUCCESS;
@@ -124,8 +127,9 @@ cublasStatus_t Matmul(cublasLtHandle_t, cublasLtMatmulDesc_t descriptor, const v
                       const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
                       cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                       cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
-                      const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
+                      const cublasLtMatmulAlgo_t* algorithm, void*, size_t, cudaStream_t) {
   COUNT(cublasLtMatmul);
+  state->last_algorithm = kFirstAlgorithm + algorithm->data[0];
   const Thing& desc = At(descriptor);
   const auto op_a = desc.Get(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N);
   const auto op_b = desc.Get(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
@@ -182,7 +186,8 @@ cublasStatus_t ConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
                                   cublasLtMatmulAlgoConfigAttributes_t attribute, void* value,
                                   size_t bytes, size_t* written) {
   COUNT(cublasLtMatmulAlgoConfigGetAttribute);
-  const uint64_t id = attribute == CUBLASLT_ALGO_CONFIG_ID ? 60 + algorithm->data[0] : 1;
+  const uint64_t id =
+      attribute == CUBLASLT_ALGO_CONFIG_ID ? kFirstAlgorithm + algorithm->data[0] : 1;
   std::memcpy(value, &id, bytes);
   *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
@@ -258,6 +263,7 @@ int FakeLt::calls() const { return state->calls; }
 std::string FakeLt::failed_call() const { return state->failed_call; }
 int FakeLt::held() const { return static_cast<int>(state->things.size()); }
 cublasComputeType_t FakeLt::compute_type() const { return state->compute; }
+uint64_t FakeLt::last_algorithm() const { return state->last_algorithm; }
 uint32_t FakeLt::reduction_schemes() const {
   return state->preference.Get(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, 7u);
 }

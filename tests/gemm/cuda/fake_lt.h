@@ -27,6 +27,7 @@ class FakeLt {
   std::string failed_call() const;           // empty: none failed
   int held() const;                          // handles, descriptors, layouts and preferences
   cublasComputeType_t compute_type() const;  // of the last descriptor
+  uint64_t last_algorithm() const;           // that was launched, from 60 on
   // From the last preference passed in.
   uint32_t reduction_schemes() const;
   uint64_t workspace_bytes() const;

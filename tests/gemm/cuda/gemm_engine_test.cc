@@ -1,5 +1,7 @@
 #include "runtime/gemm/cuda/gemm_engine.h"
 
+#include "absl/cleanup/cleanup.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/gemm/cuda/lower.h"
 #include "tests/cuda/fake_cuda.h"
@@ -196,6 +198,41 @@ TEST(GemmRefusalTest, NoAlgorithmIsARefusal) {
             "cuBLASLt has no algorithm for it: CUBLAS_STATUS_NOT_SUPPORTED");
 }
 
+// The first launch of a kernel loads it.
+TEST(GemmLaunchedTest, AProgramForFewRunsTakesAKernelThatWasLaunched) {
+  FakeCuda cuda;
+  FakeLt lt({.algorithms = 4});  // 60 and 62 are offered
+  const std::unique_ptr<Engine> engine = *MakeGemmEngine(0);
+  const Graph graph = GraphWithWeights(kBiasRelu);
+  const Candidate candidate{.nodes = {&FindNode(graph, "MatMul")},
+                            .engine = engine.get(),
+                            .inputs = {{Format::RowMajor({4, 8})}},
+                            .outputs = {{Format::RowMajor({4, 16})}}};
+  const auto launched = [&](const Variant& variant, bool prefers_launched) {
+    Target target;
+    target.prefers_launched = prefers_launched;
+    const auto compiled = engine->Compile(candidate, variant, target);
+    const std::vector<float> x(4 * 8), w(8 * 16);
+    std::vector<float> y(4 * 16);
+    const void *in[] = {x.data()}, *constants[] = {w.data()};
+    void* out[] = {y.data()};
+    EXPECT_TRUE(compiled->step()
+                    ->Launch({.in = in, .out = out, .constants = constants, .workspace = nullptr})
+                    .ok());
+    return lt.last_algorithm();
+  };
+  const std::vector<Variant> variants = *engine->Variants(candidate, {});
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(launched(variants[1], false), 62u);
+  EXPECT_EQ(launched({}, true), 62u);
+  EXPECT_EQ(launched({}, false), 60u);
+  EXPECT_EQ(launched({}, true), 60u);  // both were: the best of them
+}
+
+constexpr std::string_view kBatchWithBias =
+    "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
+    "{ t = MatMul(x, b) y = Add(t, r) }";
+
 // Creates the Engine, compiles a batch of products with a bias, and launches them.
 absl::Status RunScenario(const Graph& graph) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, MakeGemmEngine(0));
@@ -217,10 +254,22 @@ absl::Status RunScenario(const Graph& graph) {
   return y[0] == 9 ? absl::OkStatus() : absl::InternalError("a wrong sum");
 }
 
+TEST(GemmRunTimesTest, ItsLaunchesAreThoseOfALibrary) {
+  const Graph graph = GraphWithWeights(kBatchWithBias);
+  const FakeCuda cuda;
+  const FakeLt lt;
+  RunTimes times;
+  {
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
+    EXPECT_TRUE(RunScenario(graph).ok());
+  }
+  EXPECT_GT(times[RunPhase::kLibrary], 0);
+  EXPECT_EQ(times[RunPhase::kLaunch], 0);
+}
+
 TEST(GemmFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
-  const Graph graph = GraphWithWeights(
-      "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
-      "{ t = MatMul(x, b) y = Add(t, r) }");
+  const Graph graph = GraphWithWeights(kBatchWithBias);
   FakeCuda cuda;
   const auto scenario = [&](FakeLt&) { return RunScenario(graph); };
   const auto is_release = [](const std::string& call) { return call.ends_with("Destroy"); };

@@ -2,7 +2,10 @@
 // order of a block of the kernel, against a convolution by its definition.
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
@@ -158,6 +161,9 @@ class SmallBatchConvTest : public testing::Test {
     const absl::StatusOr<HostTensor> slabs = derived.make(sources);
     ASSERT_TRUE(slabs.ok());
     EXPECT_EQ(slabs->bytes(), derived.to.bytes(DType::kU8));
+    const std::string_view bytes(static_cast<const char*>(slabs->raw()), slabs->bytes());
+    EXPECT_TRUE(slabs_.try_emplace(derived.recipe, bytes).first->second == bytes)
+        << derived.recipe << " names two forms";
     std::vector<std::vector<float>> y;
     for (int i = 0; i < plan.siblings; ++i) {
       y.emplace_back(convs.convs[i]->output(0).elements(), 0.0F);
@@ -209,6 +215,7 @@ class SmallBatchConvTest : public testing::Test {
   }
 
   std::vector<HostTensor> images_;
+  std::map<std::string, std::string> slabs_;  // by recipe
 
  protected:
   Graph graph_;
@@ -289,6 +296,27 @@ TEST_F(SmallBatchConvTest, Siblings) {
   Add(a, x);
   Add(b, x);
   Check();
+}
+
+// A Program of other shapes, whose tiles have more pixels, uploads nothing.
+TEST_F(SmallBatchConvTest, TilesOfMorePixelsReadTheSameWeights) {
+  const Conv c{.channels = 48, .filters = 40};
+  Add(c, Image(c));
+  const Unit unit = UnitOf(nodes_);
+  const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
+  ASSERT_TRUE(convs.ok()) << convs.status();
+  std::map<int, std::set<std::string>> recipes;  // by the filters of a tile
+  for (const int pixels : {32, 64}) {
+    for (const int filters : {32, 64}) {
+      const absl::StatusOr<SmallBatchPlan> plan =
+          PlanSmallBatch(*convs, {pixels, filters, 1}, H200().shared_bytes_per_block);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      recipes[filters].insert(PackSmallBatchWeights(*convs, *plan, unit).recipe);
+    }
+  }
+  EXPECT_EQ(recipes[32].size(), 1u);
+  EXPECT_EQ(recipes[64].size(), 1u);
+  EXPECT_NE(recipes[32], recipes[64]);
 }
 
 // ldmatrix reads 16 bytes of eight adjacent pixels at once.
