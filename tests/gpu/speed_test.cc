@@ -86,7 +86,7 @@ std::vector<SpeedCase> SelectionSpeedCases() {
        .text = "g (T[65536,1024] x) => (T[65536,16] y, int64[65536,16] i) <int64[1] k = {16}> "
                "{ y, i = TopK(x, k) }",
        .anchor = "TopK",
-       .least_share = 0.004},
+       .least_share = 0.4},
       {.name = "resize nearest",
        .text = resized +
                "{ y = Resize<mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", "

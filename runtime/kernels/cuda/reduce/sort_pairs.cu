@@ -40,7 +40,8 @@ __global__ void __launch_bounds__(kSortThreads)
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
   LoadTile(tile, static_cast<const P*>(p.pairs) + first);
   if (kSorts) {
-    SortGroups(tile, kSortTile, Ascends(p, first));
+    SortTile(tile, kSortTile, Ascends(p, first), static_cast<int>(threadIdx.x), kSortThreads,
+             [] { __syncthreads(); });
   } else {
     MergeTile(tile, kSortTile, Ascends(p, first));
   }
