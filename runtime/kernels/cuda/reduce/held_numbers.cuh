@@ -20,8 +20,11 @@ constexpr T kWorst = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infi
 template <typename E>
 __device__ __forceinline__ Held<E> HeldOf(E x, bool is_largest) {
   const auto held = Widen<Held<E>>(x);
-  if constexpr (kIsFloat<E>) return is_largest ? held : -held;
-  if constexpr (!kIsFloat<E>) return is_largest ? held : ~held;
+  if constexpr (kIsFloat<E>) {
+    return is_largest ? held : -held;
+  } else {
+    return is_largest ? held : ~held;
+  }
 }
 
 // The numbers of a warp, the largest in lane 0. Source: sort_pairs.h.

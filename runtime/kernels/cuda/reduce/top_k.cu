@@ -84,9 +84,8 @@ struct Tile {
   int64_t row, first;
   int count;  // candidates
   int lane;
-  P* pairs;  // [capacity]
-  int* bins;
-  int* found;  // pairs
+  P* pairs;           // [capacity]
+  int *bins, *found;  // `found`: the number of pairs
 
   __device__ __forceinline__ Tile(const TopKParameters& p, unsigned char* shared) {
     const int groups = static_cast<int>(blockDim.x) / p.group;
