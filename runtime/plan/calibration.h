@@ -75,7 +75,7 @@ struct TrafficShares {
   double plane_norm = 0.6;
   double row_group = 0.75;
   double scatter = 0.5;
-  double top_k = 0.25;
+  double top_k = 0.5;
 };
 // Of the f32 rate.
 struct ArithmeticShares {

@@ -17,8 +17,10 @@ Support TakesResize(const Unit& core) {
 }  // namespace
 
 // Resize of floats in every mode (nearest, linear, cubic, with antialiasing and cropping) and of
-// integers in mode nearest, in any layout. In channels-last a thread computes 16 bytes of channels
-// of one pixel; an earlier launch computes the positions and weights for each axis.
+// integers in mode nearest, in any layout. In nearest and linear a thread computes several rows of
+// a column, 16 bytes of channels in channels-last, and reads each row of x once. In cubic it
+// computes one output, or 16 bytes of channels. An earlier launch computes the positions and
+// weights for each axis.
 Kernel ResizeKernel() {
   return {.ops = {"Resize"},
           .types = kFixedSizeTypes,

@@ -154,7 +154,8 @@ absl::StatusOr<KernelCode> CompileResize(const KernelRequest& request) {
   const Dims dims = data.dims();
   const KernelOperand x =
       follows ? OperandIn(operands, request, data, Format::ChannelsLast(dims)) : operands.Of(data);
-  const ResizeOptions options = OptionsOf(node.attrs(), data.dtype());
+  ResizeOptions options = OptionsOf(node.attrs(), data.dtype());
+  options.multiprocessors = request.target.info.multiprocessors;
   const std::vector<int64_t> axes = ResizedAxes(node, data.rank());
   ASSIGN_OR_RETURN(const ResizeScales scales, ScalesOf(node, options, axes.size(), operands));
   KernelCode code{.constants = operands.TakeConstants()};

@@ -1,44 +1,18 @@
 // Resize in every mode. A first launch computes, in f64 as runtime/ops/resize_axis.cc does, the
 // inputs and weights for each index of each dim, because scales may be known only on the device.
 // The second one computes y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
-// copy. A thread processes 16 bytes of an innermost dim that is not resized, otherwise one element.
+// copy. For images a thread processes some lanes of a column in several rows (resize_rows.cuh);
+// otherwise 16 bytes of an innermost dim that is not resized, or one element.
 #include "runtime/kernels/cuda/move/resize.h"
 
 #include <algorithm>
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
-#include "runtime/kernels/cuda/common/numbers.cuh"
-#include "runtime/kernels/cuda/common/vectors.cuh"
+#include "runtime/kernels/cuda/move/resize.cuh"
+#include "runtime/kernels/cuda/move/resize_rows.cuh"
 
 namespace onnx_cudnn {
 namespace {
-
-constexpr int kBlock = 256;
-constexpr int kFewDims = 4;
-constexpr int kOutside = -1;  // as a count: use extrapolation_value
-
-// The table of one dim, in the workspace. Weights are double for f64, else float.
-template <typename W>
-struct ResizeTable {
-  int* is_identity;  // a single number
-  W* weights;        // [out, most_taps]
-  int* counts;       // [out]: number of taps with nonzero weight
-  int* indices;      // [out, most_taps]
-};
-
-constexpr int64_t kWeightsAt = 16;
-
-template <typename W>
-int64_t TableBytes(const ResizeDim& dim) {
-  const int64_t outs = dim.out, taps = outs * dim.most_taps;
-  return (kWeightsAt + taps * (sizeof(W) + sizeof(int)) + outs * sizeof(int) + 15) / 16 * 16;
-}
-template <typename W>
-__device__ __forceinline__ ResizeTable<W> TableAt(unsigned char* at, const ResizeDim& dim) {
-  W* weights = reinterpret_cast<W*>(at + kWeightsAt);
-  int* counts = reinterpret_cast<int*>(weights + static_cast<int64_t>(dim.out) * dim.most_taps);
-  return {reinterpret_cast<int*>(at), weights, counts, counts + dim.out};
-}
 
 struct TableParameters {
   const float* scales;
@@ -160,7 +134,7 @@ template <typename W>
 __global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
   WaitForLaunchBefore();
   const ResizeDim dim = p.dims[blockIdx.x];
-  const ResizeTable table = TableAt<W>(p.tables + p.table_at[blockIdx.x], dim);
+  const TapTable table = TableAt<W>(p.tables + p.table_at[blockIdx.x], dim);
   const Axis axis = AxisOf(p, dim);
   bool is_identity = dim.in == dim.out;
   for (int o = static_cast<int>(threadIdx.x); o < dim.out; o += kBlock) {
@@ -187,72 +161,6 @@ __global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
   if (threadIdx.x == 0) *table.is_identity = is_identity ? 1 : 0;
 }
 
-struct ResizeParameters {
-  const void* x;
-  void* y;
-  unsigned char* tables;
-  int64_t count;  // number of vectors
-  int rank;
-  bool may_be_wide;  // whole vectors of the innermost dim, if it turns out to be unchanged
-  FastDivide<uint64_t> outs[kMostResizeAxes];
-  int64_t table_at[kMostResizeAxes];
-  ResizeDim dims[kMostResizeAxes];
-  uint64_t outside_bits;
-  float outside;
-};
-
-// The taps of a dim for one output.
-template <typename W>
-struct Taps {
-  const int* indices;
-  const W* weights;
-  int count;
-  int64_t stride;
-};
-
-template <typename W>
-__device__ __forceinline__ Taps<W> TapsOf(const ResizeParameters& p, int d, int64_t o) {
-  const ResizeDim& dim = p.dims[d];
-  const ResizeTable table = TableAt<W>(p.tables + p.table_at[d], dim);
-  const int64_t at = o * dim.most_taps;
-  return {table.indices + at, table.weights + at, table.counts[o], dim.in_stride};
-}
-
-// Whether the innermost dim is copied, whole vectors at once.
-template <typename W>
-__device__ __forceinline__ bool IsWide(const ResizeParameters& p) {
-  if (!p.may_be_wide) return false;
-  return *TableAt<W>(p.tables + p.table_at[p.rank - 1], p.dims[p.rank - 1]).is_identity != 0;
-}
-
-template <typename Word>
-__device__ __forceinline__ void CopyNearest(const ResizeParameters& p, uint64_t element,
-                                            bool is_wide) {
-  constexpr int kWidth = kVectorBytes / sizeof(Word);
-  int64_t from = 0, to = 0;
-  bool is_outside = false;
-#pragma unroll 1
-  for (int d = p.rank - 1; d >= 0; --d) {
-    const int64_t o = static_cast<int64_t>(p.outs[d].Split(element));
-    const Taps<float> taps = TapsOf<float>(p, d, o);
-    is_outside |= taps.count == kOutside;
-    from += taps.indices[0] * taps.stride;
-    to += o * p.dims[d].out_stride;
-  }
-  const Word* x = static_cast<const Word*>(p.x) + from;
-  Word* y = static_cast<Word*>(p.y) + to;
-  Word outside;
-  memcpy(&outside, &p.outside_bits, sizeof(Word));
-  if (!is_wide) {
-    *y = is_outside ? outside : *x;
-    return;
-  }
-  Vector<Word, kWidth> vector = LoadVector<kWidth>(x);
-#pragma unroll
-  for (int k = 0; k < kWidth; ++k) vector[k] = is_outside ? outside : vector[k];
-  StoreVector(y, vector);
-}
-
 template <typename Word>
 __global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
   WaitForLaunchBefore();
@@ -265,46 +173,6 @@ __global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
   for (int k = 0; k < (is_wide ? 1 : width); ++k) {
     CopyNearest<Word>(p, static_cast<uint64_t>(vector * width + k), is_wide);
   }
-}
-
-// Adds the products of the taps of dims d … kRank - 1, multiplied by `weight`.
-template <int d, int kRank, int kWidth, typename T, typename C>
-__device__ __forceinline__ void AddTaps(const Taps<C> (&taps)[kRank], const T* x, C weight,
-                                        C (&sum)[kWidth]) {
-  if constexpr (d == kRank) {
-    const Vector<T, kWidth> vector = LoadVector<kWidth>(x);
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) sum[k] += weight * Widen<C>(vector[k]);
-  } else {
-#pragma unroll 1
-    for (int t = 0; t < taps[d].count; ++t) {
-      AddTaps<d + 1, kRank, kWidth>(taps, x + taps[d].indices[t] * taps[d].stride,
-                                    weight * taps[d].weights[t], sum);
-    }
-  }
-}
-
-// p.rank is kRank.
-template <typename T, int kRank, int kWidth>
-__device__ __forceinline__ void Interpolate(const ResizeParameters& p, uint64_t element) {
-  using C = ComputeOf<T>;
-  Taps<C> taps[kRank];
-  int64_t to = 0;
-  bool is_outside = false;
-#pragma unroll
-  for (int d = kRank - 1; d >= 0; --d) {
-    const int64_t o = static_cast<int64_t>(p.outs[d].Split(element));
-    taps[d] = TapsOf<C>(p, d, o);
-    is_outside |= taps[d].count == kOutside;
-    to += o * p.dims[d].out_stride;
-  }
-  C sum[kWidth] = {};
-  if (!is_outside) AddTaps<0, kRank, kWidth>(taps, static_cast<const T*>(p.x), C{1}, sum);
-  Vector<T, kWidth> y;
-#pragma unroll
-  for (int k = 0; k < kWidth; ++k)
-    y[k] = Narrow<T>(is_outside ? static_cast<C>(p.outside) : sum[k]);
-  StoreVector(static_cast<T*>(p.y) + to, y);
 }
 
 template <typename T, int kRank>
@@ -331,8 +199,6 @@ bool MayBeWide(const std::vector<ResizeDim>& dims, int width) {
   });
 }
 
-using Resizes = void (*)(ResizeParameters);
-
 template <typename E>
 Resizes KernelFor(ResizeKind kind, int rank) {
   if (kind == ResizeKind::kNearest) return ResizeNearest<WordOf<sizeof(E)>>;
@@ -349,10 +215,14 @@ KernelCall ResizeCallOf(ResizeParameters p, const std::vector<ResizeDim>& dims,
                         const ResizeOptions& options) {
   constexpr int kWidth = kVectorBytes / sizeof(E);
   p.may_be_wide = MayBeWide(dims, kWidth);
-  if (p.may_be_wide) p.count /= kWidth;
+  Resizes kernel = KernelFor<E>(options.kind, p.rank);
+  if (TakesRows(dims, options, p.may_be_wide)) {
+    kernel = PlanResizeRows<E>(p, options.kind);
+  } else if (p.may_be_wide) {
+    p.count /= kWidth;
+  }
   const unsigned blocks = static_cast<unsigned>((p.count + kBlock - 1) / kBlock);
-  return KernelCall::Of(KernelFor<E>(options.kind, p.rank), {.grid = {blocks}, .block = {kBlock}},
-                        p);
+  return KernelCall::Of(kernel, {.grid = {blocks}, .block = {kBlock}}, p);
 }
 
 }  // namespace
@@ -371,6 +241,7 @@ ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOpt
                          .options = options};
   ResizeParameters p{.count = 1, .rank = static_cast<int>(dims.size()), .outside = options.outside};
   p.outside_bits = options.outside_bits;
+  p.multiprocessors = options.multiprocessors;
   for (size_t d = 0; d < dims.size(); ++d) {
     tables.dims[d] = p.dims[d] = dims[d];
     tables.table_at[d] = p.table_at[d] = made.workspace_bytes;

@@ -33,6 +33,7 @@ struct ResizeOptions {
   float outside = 0;          // extrapolation_value
   uint64_t outside_bits = 0;  // as an element
   bool antialias = false, exclude_outside = false;
+  int multiprocessors = 1;
 };
 
 // One dim of x, in memory order, outermost first.

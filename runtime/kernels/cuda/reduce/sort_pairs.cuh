@@ -78,17 +78,18 @@ __device__ __forceinline__ void MergeTile(P* tile, int size, bool ascends,
   }
 }
 
-// Sorts each aligned `group` (a power of two up to kSortTile) of pairs; all kSortThreads take part.
-// The tile must be filled before a barrier, and is read after the last one.
-template <typename P, typename Order = ByPair>
-__device__ __forceinline__ void SortGroups(P* tile, int group, bool ascends,
-                                           const Order& order = {}) {
-  for (int size = 2; size <= group; size *= 2) {
+// Sorts `count` pairs, a power of two, by `threads` threads, of which this one is `lane`; `sync`
+// joins them. The pairs must be filled before a barrier, and are read after the last one.
+template <typename P, typename Sync, typename Order = ByPair>
+__device__ __forceinline__ void SortTile(P* tile, int count, bool ascends, int lane, int threads,
+                                         Sync sync, const Order& order = {}) {
+  for (int size = 2; size <= count; size *= 2) {
     for (int stride = size / 2; stride > 0; stride /= 2) {
-      const int i = static_cast<int>(LowerOf(threadIdx.x, stride));
-      const bool is_last = size == group;
-      Exchange(tile[i], tile[i + stride], is_last ? ascends : (i & size) == 0, order);
-      __syncthreads();
+      for (int couple = lane; couple < count / 2; couple += threads) {
+        const int i = static_cast<int>(LowerOf(couple, stride));
+        Exchange(tile[i], tile[i + stride], size == count ? ascends : (i & size) == 0, order);
+      }
+      sync();
     }
   }
 }
