@@ -170,13 +170,13 @@ constexpr DTypeSet kWideNumbers =
     kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 constexpr DTypeSet kComparable = kWideNumbers | DTypeSet{DType::kI8, DType::kU8, DType::kBool};
 
+constexpr OpTraits kReduces = {.anchor = true}, kInF32 = {.computes_in_f32 = true, .anchor = true};
+
 template <template <typename> typename Reducer>
-OpDef Reduction(DTypeSet types, OpTraits traits = {}) {
+OpDef Reduction(DTypeSet types, OpTraits traits = kReduces) {
   return WidenedOp<ReferenceReduce<Reducer>>(
       {.types = types, .check = CheckReduce, .cost = ReduceCost, .traits = traits});
 }
-
-constexpr OpTraits kInF32 = {.computes_in_f32 = true};
 
 }  // namespace
 

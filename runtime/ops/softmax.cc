@@ -124,7 +124,7 @@ OpDef SoftmaxLike(OpTraits traits) {
   return WidenedOp<kReference>({.check = CheckSoftmax, .cost = SoftmaxCost, .traits = traits});
 }
 
-constexpr OpTraits kSoftmax = {.computes_in_f32 = true, .axis = AxisRange::kDims};
+constexpr OpTraits kSoftmax = {.computes_in_f32 = true, .anchor = true, .axis = AxisRange::kDims};
 
 }  // namespace
 

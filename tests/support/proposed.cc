@@ -59,6 +59,8 @@ HostTensor SmallNumbers(DType dtype, const Dims& dims) {
       tensor.mutable_data<Float16>()[i] = ToFloat16(number);
     } else if (dtype == DType::kBF16) {
       tensor.mutable_data<BFloat16>()[i] = ToBFloat16(number);
+    } else if (dtype == DType::kBool) {
+      tensor.mutable_data<uint8_t>()[i] = number < 0 ? 1 : 0;
     } else {
       tensor.mutable_data<float>()[i] = number;
     }

@@ -1,11 +1,13 @@
-// Element-wise Nodes around a norm of rows, which run as one launch.
+// Ops on rows with the element-wise Nodes around them, which run as one launch.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "runtime/base/support.h"
 #include "runtime/graph/graph.h"
+#include "runtime/kernels/norm/row_op.h"
 
 namespace onnx_cudnn {
 
@@ -13,13 +15,19 @@ inline constexpr int kMostGroupRank = 5;
 // Of a row: a thread of a block holds 8 of them.
 inline constexpr int64_t kMostGroupColumns = 8192;
 
-// A norm with the element-wise Nodes that compute its input 0, the Gathers of rows that these or
-// the norm read, and the Nodes that read its output 0; all of them in topological order.
+// nullopt: it is none. A reduction counts if it reduces the last axis alone.
+std::optional<RowOp> RowOpOf(const Node& node);
+
+// All lists in topological order.
 struct RowGroup {
-  const Node* norm = nullptr;
-  std::vector<const Node*> gathers, before, behind;
+  std::vector<const Node*> row_ops;  // one or two; the second depends on the first
+  std::vector<const Node*> gathers;  // of rows of a table
+  // Element-wise: parts[i] leads to row op i, the last part reads the last row op.
+  std::vector<std::vector<const Node*>> parts;
+
+  const Value& x() const { return row_ops[0]->input(0); }
 };
-// `nodes`, in topological order, have one LayerNormalization or RMSNormalization.
+// `nodes`, in topological order, have one or two row ops.
 RowGroup RowGroupOf(absl::Span<const Node* const> nodes);
 
 // Whether the scale and the bias of a norm have one element, or one per element of a row. If

@@ -1,4 +1,4 @@
-// Norms of rows with element-wise ops as one launch: types, lengths of rows, broadcasts, outputs.
+// Ops on rows with element-wise ops as one launch: types, lengths of rows, broadcasts, outputs.
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +27,11 @@ class RowGroupCodeTest : public CandidateCodeTest {
 
 constexpr std::pair<DType, const char*> kTypes[] = {
     {DType::kF32, "float"}, {DType::kF16, "float16"}, {DType::kBF16, "bfloat16"}};
+
+// 1/8 in the text of a constant, where 16-bit floats are bits.
+std::string Eighth(DType dtype) {
+  return dtype == DType::kF32 ? "0.125" : dtype == DType::kF16 ? "12288" : "15872";
+}
 
 // Parts of a warp, warps and blocks; vectors and rows that end within one.
 TEST_F(RowGroupCodeTest, RowsOfAnyLength) {
@@ -73,11 +78,12 @@ TEST_F(RowGroupCodeTest, TypesOfOperandsDiffer) {
 
 // Groups of one form share a kernel; those that decode their ops have another.
 TEST_F(RowGroupCodeTest, SumsAreCompiled) {
-  const auto function_of = [&](std::string_view nodes) {
-    const Graph graph = GraphFromText(
-        absl::StrCat("g (float16[6,72] x, float16[6,72] z, float16[72] s) => (y) { ", nodes, " }"));
+  const auto function_of = [&](std::string_view nodes, std::string_view op = "LayerNormalization") {
+    const Graph graph =
+        GraphFromText(absl::StrCat("g (float16[6,72] x, float16[6,72] z, float16[72] s) => (y) ",
+                                   "<float16 c = {12288}> { ", nodes, " }"));
     const Candidate* largest = nullptr;
-    const Proposed proposed = At(graph, "LayerNormalization");
+    const Proposed proposed = At(graph, op);
     for (const Candidate& candidate : proposed.candidates) {
       if (largest == nullptr || candidate.nodes.size() > largest->nodes.size()) {
         largest = &candidate;
@@ -91,6 +97,98 @@ TEST_F(RowGroupCodeTest, SumsAreCompiled) {
   EXPECT_EQ(function_of("a = Add(z, x) n = LayerNormalization(a, s) y = Cast<to = 1>(n)"), sum);
   EXPECT_NE(function_of("a = Mul(x, z) y = LayerNormalization(a, s)"), sum);
   EXPECT_NE(function_of("a = Add(x, z) n = LayerNormalization(a, s) y = Neg(n)"), sum);
+  const void* softmax = function_of("a = Add(x, z) y = Softmax(a)", "Softmax");
+  EXPECT_NE(softmax, sum);
+  EXPECT_EQ(function_of("k = Mul(x, c) a = Add(k, z) y = Softmax(a)", "Softmax"), softmax);
+  EXPECT_NE(function_of("a = Mul(x, z) y = Softmax(a)", "Softmax"), softmax);
+}
+
+// Every op in parts of a warp, warps and blocks, with the program and without it.
+TEST_F(RowGroupCodeTest, EveryRowOp) {
+  constexpr std::string_view kOps[] = {"Softmax",    "LogSoftmax", "ReduceSum",
+                                       "ReduceMean", "ReduceMax",  "ReduceMin",
+                                       "ReduceL1",   "ReduceL2",   "ReduceSumSquare"};
+  for (const std::string_view op : kOps) {
+    const std::string call = absl::StrCat(op, op.starts_with("Reduce") ? "(a, last)" : "(a)");
+    for (const auto& [dtype, type] : kTypes) {
+      for (const int columns : {1, 5, 24, 256, 264, 1001}) {
+        const std::string rows = absl::StrCat(type, "[3,", columns, "] ");
+        const std::string begin = absl::StrCat("g (", rows, "x, ", rows, "z) => (y) <int64[1] ",
+                                               "last = {1}> { a = Add(x, z) n = ", call);
+        ExpectRuns(absl::StrCat(begin, " y = Cast<to = 1>(n) }"), 3, 4 * ToleranceOf(dtype), op);
+        ExpectRuns(absl::StrCat(begin, " y = Sub(x, n) }"), 3, 4 * ToleranceOf(dtype), op);
+      }
+    }
+  }
+}
+
+TEST_F(RowGroupCodeTest, MaskedSoftmax) {
+  for (const auto& [dtype, type] : kTypes) {
+    for (const int columns : {7, 64, 1032}) {
+      const std::string inputs = absl::StrCat("g (", type, "[2,3,", columns, "] x, ", type, "[2,1,",
+                                              columns, "] m, bool[3,", columns, "] t) => (y) <",
+                                              type, " c = {", Eighth(dtype), "}> { ");
+      const double tolerance = 2 * ToleranceOf(dtype);
+      ExpectRuns(absl::StrCat(inputs, "a = Mul(x, c) k = Add(a, m) p = Softmax(k) ",
+                              "y = Cast<to = 1>(p) }"),
+                 4, tolerance, "Softmax");
+      ExpectRuns(absl::StrCat(inputs, "a = Mul(x, c) k = Where(t, a, c) p = Softmax(k) ",
+                              "y = Mul(p, m) }"),
+                 4, tolerance, "Softmax");
+    }
+  }
+}
+
+// Values that are kept across an op, and two ops in one group.
+TEST_F(RowGroupCodeTest, KeepsValuesAcrossRowOps) {
+  struct Case {
+    const char* nodes;
+    size_t count;
+    const char* at;
+  };
+  constexpr Case kCases[] = {
+      {"a = Add(x, z) n = ReduceMean(a, last) y = Sub(a, n)", 3, "ReduceMean"},
+      {"e = Exp(x) n = ReduceSum(e, last) y = Div(e, n)", 3, "ReduceSum"},
+      {"q = Mul(x, x) n = ReduceSum(q, last) k = Add(n, c) r = Sqrt(k) y = Div(x, r)", 5,
+       "ReduceSum"},
+      {"a = Mul(x, c) n = ReduceMax(a, last) k = Sub(a, n) e = Exp(k) v = ReduceSum(e, last) "
+       "y = Div(e, v)",
+       6, "ReduceMax"},
+      {"p = Softmax(x) n = ReduceMax(p, last) y = Div(p, n)", 3, "Softmax"},
+      {"n = ReduceMean(x, last) a = Sub(x, n) q = Mul(a, a) y = ReduceMean<keepdims = 0>(q, last)",
+       4, "ReduceMean"},
+      {"n = RMSNormalization(x, s) a = Abs(n) v = ReduceMax(a, last) y = Div(n, v)", 4,
+       "RMSNormalization"},
+      {"a = Add(x, z) n = LayerNormalization(a, s) y = Add(n, a)", 3, "LayerNormalization"}};
+  for (const auto& [dtype, type] : kTypes) {
+    for (const int columns : {5, 64, 1032}) {
+      for (const Case& c : kCases) {
+        const std::string rows = absl::StrCat(type, "[4,", columns, "] ");
+        ExpectRuns(absl::StrCat("g (", rows, "x, ", rows, "z, ", type, "[", columns,
+                                "] s) => (y) <int64[1] last = {1}, ", type, " c = {", Eighth(dtype),
+                                "}> { ", c.nodes, " }"),
+                   c.count, 8 * ToleranceOf(dtype), c.at);
+      }
+    }
+  }
+}
+
+// Results of one element per row, also without the axis, with operands that broadcast to them.
+TEST_F(RowGroupCodeTest, OneElementPerRow) {
+  for (const int columns : {6, 64, 300}) {
+    const std::string inputs =
+        absl::StrCat("g (float[2,3,", columns, "] x, float[2,1] z, float[2,3,1] k) => ");
+    ExpectRuns(absl::StrCat(inputs, "(y, n) <int64[1] last = {2}> { a = Abs(x) ",
+                            "n = ReduceMax<keepdims = 0>(a, last) y = Mul(n, z) }"),
+               3, 1e-6, "ReduceMax");
+    ExpectRuns(absl::StrCat(inputs, "(y, n, v) <int64[1] last = {2}> { n = ReduceSum(x, last) ",
+                            "v = Add(n, k) y = Mul(v, x) }"),
+               3, 1e-4, "ReduceSum");
+  }
+  ExpectRuns(
+      "g (float[9] x) => (y) <int64[1] last = {0}> "
+      "{ n = ReduceSum<keepdims = 0>(x, last) y = Neg(n) }",
+      2, 1e-5, "ReduceSum");
 }
 
 TEST_F(RowGroupCodeTest, RowsOfATable) {

@@ -1,4 +1,4 @@
-// Norms of rows with element-wise ops on the GPU: rows of transformers, in each type.
+// Ops on rows with element-wise ops on the GPU: rows of transformers, in each type.
 #include "absl/strings/str_cat.h"
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
@@ -45,6 +45,28 @@ TEST_F(RowGroupGpuTest, FactorsBehindANormAboutZero) {
       "g (float[4,128,2048] x, float[2048] s, float16[2048] w) => (y) "
       "{ n = RMSNormalization(x, s) c = Cast<to = 10>(n) y = Mul(c, w) }",
       "RMSNormalization");
+}
+
+TEST_F(RowGroupGpuTest, SoftmaxAndReductions) {
+  // 1/8, in the text of a constant the bits of a 16-bit float.
+  for (const auto& [type, eighth] :
+       {std::pair("float", "0.125"), {"float16", "12288"}, {"bfloat16", "15872"}}) {
+    for (const int columns : {7, 197, 1024, 8192}) {
+      const std::string inputs =
+          absl::StrCat("g (", type, "[2,12,", ShortIfEmulated(columns), "] x, ", type, "[2,1,",
+                       ShortIfEmulated(columns), "] m) => (y) <int64[1] last = {2}, ", type,
+                       " c = {", eighth, "}> { ");
+      Check(
+          absl::StrCat(inputs, "a = Mul(x, c) k = Add(a, m) p = Softmax(k) y = Cast<to = 1>(p) }"),
+          "Softmax");
+      Check(absl::StrCat(inputs, "q = Mul(x, x) n = ReduceSum(q, last) k = Add(n, c) r = Sqrt(k) ",
+                         "y = Div(x, r) }"),
+            "ReduceSum");
+      Check(absl::StrCat(inputs, "a = Add(x, m) n = ReduceMax(a, last) k = Sub(a, n) e = Exp(k) ",
+                         "v = ReduceSum(e, last) y = Div(e, v) }"),
+            "ReduceMax");
+    }
+  }
 }
 
 TEST_F(RowGroupGpuTest, RowsOfATable) {

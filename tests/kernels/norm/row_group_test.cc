@@ -1,4 +1,4 @@
-// Which element-wise ops run in one launch with a norm of rows, and at what price.
+// Which element-wise ops run in one launch with ops on rows, and at what price.
 #include "absl/strings/str_cat.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/support/graph_text.h"
@@ -8,13 +8,16 @@ namespace {
 
 class RowGroupTest : public KernelsTest {
  protected:
-  // Rows of 64 elements.
+  // Rows of 64 elements; half: 0.5, low: -10,000.
   static std::string Text(std::string_view nodes, std::string_view outputs = "y") {
     return absl::StrCat(
         "g (float16[2,5,64] x, float16[2,5,64] z, float[2,5,64] f, float16[64] s, float16[64] b, "
         "float16[2,5,1] m, float16[9,64] h,  float16[1,1,64] c, float[64] e, "
         "double[2,5,64] d, bool[2,5,64] t) => (",
-        outputs, ") <int64[2,5] i = {0, 8, 1, 7, 2, 6, 3, 5, 4, 0}> { ", nodes, " }");
+        outputs,
+        ") <int64[2,5] i = {0, 8, 1, 7, 2, 6, 3, 5, 4, 0}, int64[1] last = {-1}, int64[1] inner = "
+        "{1}, float16 half = {14336}, float16 low = {61666}> { ",
+        nodes, " }");
   }
 };
 
@@ -33,6 +36,10 @@ TEST_F(RowGroupTest, TakesWhatComesBeforeAndBehind) {
        op, "{Mul LayerNormalization Swish}"},
       {"a residual behind", Text("n = LayerNormalization(x, s, b) r = Add(n, z) y = Mul(r, c)"), op,
        "{LayerNormalization Add Mul}"},
+      {"a residual from before", Text("a = Add(x, z) n = LayerNormalization(a, s) y = Add(n, a)"),
+       op, "{Add LayerNormalization Add}"},
+      {"conditions", Text("n = LayerNormalization(x, s) y = Where(t, n, z)"), op,
+       "{LayerNormalization Where}"},
       {"about zero", Text("a = Add(x, z) n = RMSNormalization(a, s) y = Cast<to = 1>(n)"),
        "RMSNormalization", "{Add RMSNormalization Cast}"},
       {"a sum that others read", Text("a = Add(x, z) y = LayerNormalization(a, s, b)", "y, a"), op,
@@ -68,7 +75,8 @@ TEST_F(RowGroupTest, LeavesWhatItCannotHold) {
   ExpectCases({
       {"other types", Text("a = Cast<to = 10>(d) y = LayerNormalization(a, s)"), op,
        "{LayerNormalization}", std::string(kOps)},
-      {"conditions", Text("n = LayerNormalization(x, s) y = Where(t, n, z)"), op,
+      {"computed conditions",
+       Text("n = LayerNormalization(x, s) g = Greater(n, z) y = Where(g, n, z)"), op,
        "{LayerNormalization}", std::string(kOps)},
       {"ops outside of chains", Text("n = LayerNormalization(x, s) y = Pow(n, z)"), op,
        "{LayerNormalization}", std::string(kOps)},
@@ -78,8 +86,11 @@ TEST_F(RowGroupTest, LeavesWhatItCannotHold) {
        "g (float16[1,64] x, float16[64] s, float16[5,64] z) => (y) "
        "{ n = LayerNormalization(x, s) y = Add(n, z) }",
        op, "{LayerNormalization}", "the node writes another shape"},
-      {"what it reads twice", Text("a = Add(x, z) n = LayerNormalization(a, s) y = Add(n, a)"), op,
-       "{LayerNormalization Add}", "the node reads a value from before the norm"},
+      {"two values across the norm",
+       Text("a = Add(x, z) k = Mul(a, z) n = LayerNormalization(k, s) p = Add(n, a) y = Sub(p, k)"),
+       op, "{Mul LayerNormalization Add Sub}", "a row group keeps one value across a row op"},
+      {"a second norm", Text("a = LayerNormalization(x, s) y = LayerNormalization(a, s, b)"), op,
+       "{LayerNormalization}", "at most two ops on rows of one length, one of them a norm"},
       {"several axes",
        "g (float16[2,4,16] x, float16[4,16] s) => (y) "
        "{ n = LayerNormalization<axis = 1>(x, s) y = Neg(n) }",
@@ -94,6 +105,77 @@ TEST_F(RowGroupTest, LeavesWhatItCannotHold) {
        "g (double[2,64] x, double[64] s) => (y) { n = LayerNormalization(x, s) y = Neg(n) }", op,
        "{LayerNormalization}"},
   });
+}
+
+TEST_F(RowGroupTest, HoldsSoftmax) {
+  ExpectCases({
+      {"scaled, masked and cast",
+       Text("a = Mul(x, half) k = Add(a, m) p = Softmax(k) y = Cast<to = 1>(p)"), "Softmax",
+       "{Mul Add Softmax Cast}"},
+      {"a mask by conditions", Text("a = Where(t, x, low) p = Softmax(a) y = Mul(p, z)"), "Softmax",
+       "{Where Softmax Mul}"},
+      {"logarithms", Text("a = Div(x, half) p = LogSoftmax(a) y = Neg(p)"), "LogSoftmax",
+       "{Div LogSoftmax Neg}"},
+      {"a value from before", Text("a = Mul(x, z) p = Softmax(a) y = Mul(p, a)"), "Softmax",
+       "{Mul Softmax Mul}"},
+      {"not along another axis", Text("a = Mul(x, z) p = Softmax<axis = 1>(a) y = Neg(p)"),
+       "Softmax", "{Softmax}"},
+      {"not a product", Text("p = Softmax(x) k = Transpose<perm = [0, 2, 1]>(z) y = MatMul(p, k)"),
+       "Softmax", "{Softmax}", "only element-wise ops join a kernel of ours"},
+  });
+}
+
+TEST_F(RowGroupTest, HoldsReductions) {
+  ExpectCases({
+      {"x - mean(x)", Text("a = ReduceMean(x, last) y = Sub(x, a)"), "ReduceMean",
+       "{ReduceMean Sub}"},
+      {"x / sum(x), computed before", Text("u = Exp(x) a = ReduceSum(u, last) y = Div(u, a)"),
+       "ReduceSum", "{Exp ReduceSum Div}"},
+      {"an L2 norm",
+       Text("q = Mul(x, x) a = ReduceSum(q, last) k = Add(a, half) r = Sqrt(k) y = Div(x, r)"),
+       "ReduceSum", "{Mul ReduceSum Add Sqrt Div}"},
+      {"the exporter's L2 norm", Text("a = ReduceL2(x, last) k = Max(a, half) y = Div(x, k)"),
+       "ReduceL2", "{ReduceL2 Max Div}"},
+      {"one element per row",
+       Text("k = Abs(x) a = ReduceMax<keepdims = 0>(k, last) y = Cast<to = 1>(a)"), "ReduceMax",
+       "{Abs ReduceMax Cast}"},
+      {"an element per row that others read",
+       Text("a = ReduceMin(x, last) k = Neg(a) y = Add(x, k)", "y, k"), "ReduceMin",
+       "{ReduceMin Neg Add}"},
+      // [64] broadcasts along other axes than the rows.
+      {"not an element per row without its axis",
+       "g (float16[64,64] x) => (y) <int64[1] last = {1}> "
+       "{ a = ReduceSum<keepdims = 0>(x, last) y = Div(x, a) }",
+       "ReduceSum", "{ReduceSum}", "the node writes another shape"},
+      {"not along another axis", Text("k = Abs(x) a = ReduceSum(k, inner) y = Div(x, a)"),
+       "ReduceSum", "{ReduceSum}"},
+      {"not of integers",
+       "g (int64[4,8] x) => (y) <int64[1] last = {1}> { a = ReduceSum(x, last) y = Sub(x, a) }",
+       "ReduceSum", "{ReduceSum}"},
+  });
+}
+
+TEST_F(RowGroupTest, HoldsTwoRowOps) {
+  constexpr std::string_view kSoftmax =
+      "a = Mul(x, half) n = ReduceMax(a, last) k = Sub(a, n) u = Exp(k) "
+      "v = ReduceSum(u, last) y = Div(u, v)";
+  ExpectCases({
+      {"a softmax of its parts", Text(kSoftmax), "ReduceMax",
+       "{Mul ReduceMax Sub Exp ReduceSum Div}"},
+      {"a variance",
+       Text("a = ReduceMean(x, last) k = Sub(x, a) q = Mul(k, k) y = ReduceMean(q, last)"),
+       "ReduceMean", "{ReduceMean Sub Mul ReduceMean}"},
+      {"a norm and its largest element",
+       Text("n = LayerNormalization(x, s) k = Abs(n) y = ReduceMax(k, last)"), "LayerNormalization",
+       "{LayerNormalization Abs ReduceMax}"},
+      {"not three",
+       Text("a = ReduceMean(x, last) k = Sub(x, a) q = Softmax(k) r = ReduceMax(q, last) "
+            "y = Sub(q, r)"),
+       "ReduceMean", "{ReduceMean Sub Softmax}", "at most two ops on rows of one length"},
+      {"not of an element per row", Text("a = ReduceMean(x, last) y = Softmax(a)"), "ReduceMean",
+       "{ReduceMean}", "at most two ops on rows of one length"},
+  });
+  ExpectChosen(GraphFromText(Text(kSoftmax)), "kernel {Mul ReduceMax Sub Exp ReduceSum Div}");
 }
 
 TEST_F(RowGroupTest, IsChosenForTheWholeGroup) {
@@ -118,6 +200,30 @@ TEST_F(RowGroupTest, CostsNoMoreThanItsParts) {
     }
     EXPECT_GT(whole, 0) << rows;
     EXPECT_LT(whole, sum) << rows;
+  }
+}
+
+// One pass over memory: the group costs less than its launches, and ops alone keep their kernels.
+TEST_F(RowGroupTest, PricesOnePass) {
+  const Graph graph = GraphFromText(
+      "g (float16[4096,768] x, float16[4096,768] z) => (y) "
+      "{ a = Add(x, z) p = Softmax(a) y = Cast<to = 1>(p) }");
+  double sum = 0, whole = 0;
+  for (const char* op : {"Add", "Softmax", "Cast"}) {
+    for (const Candidate& candidate : At(graph, op).candidates) {
+      if (candidate.nodes.size() == 1) sum += candidate.cost.us;
+      if (candidate.nodes.size() == 3) whole = candidate.cost.us;
+    }
+  }
+  // Read: two of 2 bytes an element; written: one of 4. Apart: 20 instead of 8 bytes.
+  EXPECT_GT(whole, 0);
+  EXPECT_LT(whole, sum * 0.55);
+  for (const char* text : {"y = Softmax(x)", "y = ReduceSum(x, last)"}) {
+    const Graph alone = GraphFromText(Text(text));
+    const Node& node = *alone.outputs()[0].value->producer();
+    const auto variants = engine_->Variants(At(alone, node).candidates[0], target_);
+    ASSERT_TRUE(variants.ok());
+    EXPECT_NE(variants->front().text, "row_group") << text;
   }
 }
 

@@ -1,4 +1,4 @@
-// Compiles a norm of rows and the element-wise Nodes around it, see ../../norm/row_group.cc.
+// Compiles ops on rows and the element-wise Nodes around them, see ../../norm/row_group.cc.
 #include "runtime/kernels/cuda/norm/row_group.h"
 
 #include <algorithm>
@@ -22,39 +22,38 @@ using Source = PointwiseSource;
 
 constexpr int64_t kMostRows = int64_t{1} << 30;  // the last block may begin rows beyond them
 
+bool IsGroupCode(PointwiseCode code) {
+  return IsChainCode(code) || code == PointwiseCode::kTest || code == PointwiseCode::kSelect;
+}
+
 absl::Status TooMany(std::string_view what, int most) {
   return absl::UnimplementedError(absl::StrCat("it has more than ", most, " ", what));
 }
 
-// Writes the programs of both segments and collects what they read and write.
+// Writes the programs of the segments and collects what they read and write.
 class Builder {
  public:
-  Builder(const KernelRequest& request, Operands& operands, const Value& x)
-      : unit_(request.unit), operands_(operands), dims_(x.dims()) {}
+  Builder(const KernelRequest& request, Operands& operands, const RowGroup& group)
+      : unit_(request.unit), operands_(operands), group_(group), dims_(group.x().dims()) {}
 
-  // x by the Nodes before the norm; without such Nodes it is read.
-  absl::Status AddBefore(const std::vector<const Node*>& nodes, const Value& x) {
-    if (nodes.empty()) {
-      RETURN_IF_ERROR(Read(x, {.code = PointwiseCode::kMove, .source = Source::kOperand}));
-      if (IsOutput(x)) RETURN_IF_ERROR(Write(x));
-    } else {
-      RETURN_IF_ERROR(AddProgram(nodes, nullptr, &x));
+  absl::Status AddSegments() {
+    for (const Node* node : group_.row_ops) {
+      p_.ops[p_.count++] = {*RowOpOf(*node), node->output(0).dtype()};
     }
-    End(0);
-    return absl::OkStatus();
-  }
-
-  // What the Nodes behind the norm compute from y.
-  absl::Status AddBehind(const std::vector<const Node*>& nodes, const Value& y) {
-    if (IsOutput(y)) RETURN_IF_ERROR(Write(y));
-    if (!nodes.empty()) RETURN_IF_ERROR(AddProgram(nodes, &y, nullptr));
-    End(1);
+    for (; segment_ <= p_.count; ++segment_) {
+      RETURN_IF_ERROR(AddSegment());
+      p_.ends[segment_] = {static_cast<int16_t>(steps_), static_cast<int16_t>(reads_.size())};
+    }
     return absl::OkStatus();
   }
 
   absl::StatusOr<RowGroupOperand> OperandOf(const Value& value) {
     const KernelOperand operand = operands_.Of(value);
-    const Strides strides = BroadcastStrides(operand, dims_);
+    const bool lacks_columns = segment_ > 0 && segment_ <= p_.count && ReadsShorterRank();
+    Dims dims = dims_;
+    if (lacks_columns) dims.pop_back();
+    Strides strides = BroadcastStrides(operand, dims);
+    if (lacks_columns) strides.strides[strides.rank++] = 0;
     RowGroupOperand made{.step = static_cast<int>(strides.strides[strides.rank - 1]),
                          .dtype = operand.dtype()};
     if (made.step > 1) return absl::InternalError("a row-major operand whose columns lie apart");
@@ -86,6 +85,38 @@ class Builder {
     return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
   }
 
+  // Whether a later segment reads `value`.
+  bool IsReadLater(const Value& value) const {
+    return std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+      return std::any_of(group_.parts.begin() + segment_ + 1, group_.parts.end(),
+                         [&](const auto& part) { return Contains(part, use.node); });
+    });
+  }
+
+  // Whether the op before dropped the axis that it reduced.
+  bool ReadsShorterRank() const {
+    return group_.row_ops[segment_ - 1]->output(0).rank() < static_cast<int>(dims_.size());
+  }
+
+  absl::Status AddSegment() {
+    const Value* start = segment_ == 0 ? nullptr : &group_.row_ops[segment_ - 1]->output(0);
+    const Value* end = segment_ < p_.count ? &group_.row_ops[segment_]->input(0) : nullptr;
+    const std::vector<const Node*>& nodes = group_.parts[segment_];
+    if (start != nullptr) RETURN_IF_ERROR(Give(*start));
+    if (!nodes.empty()) return AddProgram(nodes, start, end);
+    if (start != nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(Read(*end, {.code = PointwiseCode::kMove, .source = Source::kOperand}));
+    return IsOutput(*end) ? Write(*end) : absl::OkStatus();
+  }
+
+  // Gives the accumulator, which is `value`, to its readers outside of the segment.
+  absl::Status Give(const Value& value) {
+    if (IsOutput(value)) RETURN_IF_ERROR(Write(value));
+    if (!IsReadLater(value)) return absl::OkStatus();
+    kept_ = &value;
+    return Append({.code = PointwiseCode::kStore, .output = kKeptOutput});
+  }
+
   absl::Status Append(const AccumulatorStep& step) {
     if (steps_ == kMostRowGroupSteps) return TooMany("steps", kMostRowGroupSteps);
     std::memcpy(&p_.program[steps_++], &step, sizeof(step));
@@ -97,8 +128,7 @@ class Builder {
     const auto inside = std::find(unit_.nodes.begin(), unit_.nodes.end(), value.producer());
     if (inside != unit_.nodes.end() && (*inside)->op() == "Gather") return ReadRows(**inside, step);
     if (inside != unit_.nodes.end()) {
-      return absl::UnimplementedError(
-          absl::StrCat(value.name(), " is computed before the norm and read behind it"));
+      return absl::UnimplementedError(absl::StrCat(value.name(), " is not kept"));
     }
     ASSIGN_OR_RETURN(p_.operands[reads_.size()], OperandOf(value));
     reads_.push_back({.data = operands_.Of(value).slot});
@@ -119,14 +149,14 @@ class Builder {
   absl::Status Write(const Value& value) {
     if (writes_.size() == kMostRowGroupOutputs) return TooMany("outputs", kMostRowGroupOutputs);
     const KernelOperand operand = operands_.Of(value);
-    p_.outputs[writes_.size()].dtype = operand.dtype();
+    p_.outputs[writes_.size()] = {.dtype = operand.dtype(), .of_row = value.dims() != dims_};
     const uint8_t output = static_cast<uint8_t>(writes_.size());
     writes_.push_back(operand.slot);
     return Append({.code = PointwiseCode::kStore, .output = output});
   }
 
   // The end of a segment, rounded as the reference would store `value`.
-  absl::Status Keep(const Value& value) {
+  absl::Status Round(const Value& value) {
     AccumulatorStep step{.code = PointwiseCode::kConvert};
     SetRounded(value.dtype(), step);
     return Append(step);
@@ -137,25 +167,25 @@ class Builder {
     step.is_bf16 = dtype == DType::kBF16;
   }
 
-  // start: in the accumulator at the begin, or nullptr; kept: is there at the end, or nullptr.
+  // start: in the accumulator at the begin, or nullptr; end: is there at the end, or nullptr.
   absl::Status AddProgram(const std::vector<const Node*>& nodes, const Value* start,
-                          const Value* kept) {
+                          const Value* end) {
     ASSIGN_OR_RETURN(const PointwiseProgram program, CompileProgram(UnitOf(nodes)));
     for (const PointwiseInstruction& instruction : program.instructions) {
       const bool runs = program.interpreter == PointwiseInterpreter::kNarrow &&
-                        IsChainCode(instruction.code) && instruction.saved_in <= 0;
+                        IsGroupCode(instruction.code) && instruction.saved_in <= 0;
       if (!runs) return absl::UnimplementedError("its element-wise ops are not a chain");
       AccumulatorStep step = StepOf(instruction);
       SetRounded(instruction.rounded, step);
       if (step.code == PointwiseCode::kStore) {
         const Value& value = *program.outputs[instruction.index];
-        if (&value == kept) RETURN_IF_ERROR(Keep(value));
-        if (IsOutput(value)) RETURN_IF_ERROR(Write(value));
+        if (&value == end) RETURN_IF_ERROR(Round(value));
+        RETURN_IF_ERROR(Give(value));
       } else if (step.source == Source::kOperand) {
         const Value& value = *program.operands[instruction.index];
-        if (&value == start) {
+        if (&value == start || &value == kept_) {
           step.source = Source::kRegister;
-          step.output = kStartRegister;
+          step.output = &value == start ? kStartRegister : kKeptRegister;
           RETURN_IF_ERROR(Append(step));
         } else {
           RETURN_IF_ERROR(Read(value, step));
@@ -168,14 +198,13 @@ class Builder {
     return absl::OkStatus();
   }
 
-  void End(int segment) {
-    p_.ends[segment] = {static_cast<int16_t>(steps_), static_cast<int16_t>(reads_.size())};
-  }
-
   const Unit& unit_;
   Operands& operands_;
+  const RowGroup& group_;
   const Dims dims_;
   RowGroupParameters p_;
+  int segment_ = 0;
+  const Value* kept_ = nullptr;  // which kKeptRegister holds
   int steps_ = 0;
   struct Addresses {
     Slot data;
@@ -201,6 +230,13 @@ LaunchShape PlaceRows(const Dims& dims, RowShape& rows) {
   return shape;
 }
 
+// nullptr: the group has none.
+const Node* NormOf(const RowGroup& group) {
+  const auto norm = std::find_if(group.row_ops.begin(), group.row_ops.end(),
+                                 [](const Node* node) { return IsNorm(*RowOpOf(*node)); });
+  return norm == group.row_ops.end() ? nullptr : *norm;
+}
+
 DType RoundedBy(const AccumulatorStep& step) {
   if (!step.rounds) return DType::kUndefined;
   return step.is_bf16 ? DType::kBF16 : DType::kF16;
@@ -216,8 +252,15 @@ bool ReadBefore(const AccumulatorStep& step, RowGroupSum& sum) {
     return step.code == (is_first ? PointwiseCode::kMove : PointwiseCode::kAdd);
   }
   if (is_first) return false;
+  const bool is_scale = step.code == PointwiseCode::kMul && step.source == Source::kNumber;
+  if (is_scale && sum.addends == 1 && sum.factor == 1 && sum.x_output < 0 &&
+      sum.rounded[0] == DType::kUndefined) {
+    sum.factor = step.number;
+    sum.rounded[0] = rounded;
+    return true;
+  }
   if (step.code == PointwiseCode::kStore) {
-    if (sum.x_output >= 0) return false;
+    if (sum.x_output >= 0 || step.output == kKeptOutput) return false;
     sum.x_output = step.output;
     return true;
   }
@@ -248,6 +291,7 @@ bool ReadBehind(const AccumulatorStep& step, const RowGroupParameters& parameter
 RowGroupSum SumOf(const RowGroupParameters& parameters) {
   RowGroupSum sum;
   DType behind = DType::kUndefined;
+  if (parameters.count > 1) return sum;
   for (int at = 0; at < parameters.ends[1].steps; ++at) {
     const auto step = std::bit_cast<AccumulatorStep>(parameters.program[at]);
     const bool fits = at < parameters.ends[0].steps ? ReadBefore(step, sum)
@@ -260,38 +304,39 @@ RowGroupSum SumOf(const RowGroupParameters& parameters) {
 
 absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
   const RowGroup group = RowGroupOf(request.unit.nodes);
-  const Node& norm = *group.norm;
-  const Value& x = norm.input(0);
-  const Value& y = norm.output(0);
-  Operands operands(request);
-  Builder builder(request, operands, x);
-  RETURN_IF_ERROR(builder.AddBefore(group.before, x));
-  RETURN_IF_ERROR(builder.AddBehind(group.behind, y));
-  RowGroupParameters& p = builder.parameters();
-  p.about_zero = norm.op() == "RMSNormalization";
-  p.epsilon = norm.attrs().Float("epsilon", 1e-5F);
-  p.dtype = y.dtype();
-  const Dims dims = x.dims();
-  if (x.elements() / dims.back() > kMostRows) {
+  const Dims dims = group.x().dims();
+  if (ElementsOf(dims) / dims.back() > kMostRows) {
     return absl::UnimplementedError(absl::StrCat("it has more than ", kMostRows, " rows"));
   }
-  for (int axis = x.rank() - 2; axis >= 0; --axis) {
-    p.axes[x.rank() - 2 - axis] = FastDivide<uint32_t>(dims[axis]);
+  Operands operands(request);
+  Builder builder(request, operands, group);
+  RETURN_IF_ERROR(builder.AddSegments());
+  RowGroupParameters& p = builder.parameters();
+  const int rank = static_cast<int>(dims.size());
+  for (int axis = rank - 2; axis >= 0; --axis) {
+    p.axes[rank - 2 - axis] = FastDivide<uint32_t>(dims[axis]);
   }
   const LaunchShape shape = PlaceRows(dims, p.rows);
   p.sum = SumOf(p);
-  const bool has_bias = !p.about_zero && norm.has_input(2);
-  ASSIGN_OR_RETURN(p.scale, builder.OperandOf(norm.input(1)));
-  if (has_bias) {
-    ASSIGN_OR_RETURN(p.bias, builder.OperandOf(norm.input(2)));
+  const Node* norm = NormOf(group);
+  const Value *scale = norm == nullptr ? nullptr : &norm->input(1),
+              *bias = norm != nullptr && norm->has_input(2) ? &norm->input(2) : nullptr;
+  if (norm != nullptr) p.epsilon = norm->attrs().Float("epsilon", 1e-5F);
+  if (scale != nullptr) {
+    ASSIGN_OR_RETURN(p.scale, builder.OperandOf(*scale));
+  }
+  if (bias != nullptr) {
+    ASSIGN_OR_RETURN(p.bias, builder.OperandOf(*bias));
   }
   KernelCall call = RowGroupCall(shape, p);
   builder.Bind(call);
-  call.Bind(offsetof(RowGroupParameters, scale) + offsetof(RowGroupOperand, data),
-            operands.Of(norm.input(1)).slot);
-  if (has_bias) {
+  if (scale != nullptr) {
+    call.Bind(offsetof(RowGroupParameters, scale) + offsetof(RowGroupOperand, data),
+              operands.Of(*scale).slot);
+  }
+  if (bias != nullptr) {
     call.Bind(offsetof(RowGroupParameters, bias) + offsetof(RowGroupOperand, data),
-              operands.Of(norm.input(2)).slot);
+              operands.Of(*bias).slot);
   }
   KernelCode code;
   if (!group.gathers.empty()) {

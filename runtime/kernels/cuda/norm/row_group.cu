@@ -1,14 +1,15 @@
-// Norms of rows with element-wise ops. A thread holds 8 elements of a row in f32: it computes them
-// by segment 0 of the program, joins mean and variance with the other threads of the row, and
-// passes the normalized elements through segment 1. Each step is decoded once for the 8 elements;
-// operands are loaded two reads ahead. Groups that only add operands before the norm and convert
-// behind it run without the program.
+// Ops on rows with element-wise ops. A thread holds 8 elements of a row in f32: it computes them by
+// segment 0 of the program, joins mean and variance, or maximum and sum, with the other threads of
+// the row, and passes the results through the next segment. Each step is decoded once for the 8
+// elements; operands are loaded two reads ahead. Groups that only scale and add operands before one
+// op and convert behind it run without the program.
 #include "runtime/kernels/cuda/norm/row_group.h"
 
+#include <limits>
+
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
-#include "runtime/kernels/cuda/common/faults.h"
-#include "runtime/kernels/cuda/common/rounded.cuh"
 #include "runtime/kernels/cuda/norm/moments.cuh"
+#include "runtime/kernels/cuda/norm/row_group_lanes.cuh"
 #include "runtime/kernels/cuda/pointwise/arithmetic.cuh"
 
 namespace onnx_cudnn {
@@ -18,146 +19,35 @@ constexpr int kLanes = kRowGroupLanes;
 constexpr int kSmallBlock = 512;  // the most threads of blocks with 128 registers per thread
 
 using Parameters = RowGroupParameters;
+using Place = RowGroupPlace;
 using Numbers = FloatCells<float>;
 
-// The elements of a thread. A thread without elements loads those of another one and stores none,
-// so that all threads of a warp take the same branches.
-struct Place {
-  int64_t row;
-  uint32_t index[kMostRowGroupAxes];  // of the row along the axes before it
-  int column;                         // of the first element
-  int count;                          // elements that exist, up to kLanes
-  bool is_whole;                      // kLanes of them, if any, are one aligned vector
+// What registers of the program hold besides the accumulator.
+struct Registers {
+  float start[kLanes], saved[kLanes], kept[kLanes];
+  uint32_t conditions;  // a bit for each element
+
+  __device__ __forceinline__ float Read(int which, int i) const {
+    if (which == kKeptRegister) return kept[i];
+    return which == kStartRegister ? start[i] : saved[i];
+  }
 };
 
-__device__ __forceinline__ Place PlaceOf(const Parameters& p, const RowThread& thread) {
-  Place place;
-  const int column = thread.lane * kLanes;
-  const int left = thread.first < p.rows.rows ? p.rows.extent - column : 0;
-  place.count = max(0, min(left, kLanes));
-  place.is_whole = p.rows.whole;
-  place.row = place.count > 0 ? thread.first : 0;
-  place.column = place.count > 0 ? column : 0;
-  uint32_t rest = static_cast<uint32_t>(place.row);
+// a = code(a, b).
+template <typename B>
+__device__ __forceinline__ void Apply(PointwiseCode code, uint32_t conditions, float (&a)[kLanes],
+                                      B b) {
+  if (code != PointwiseCode::kSelect) return Combine<Numbers>(code, a, b);
 #pragma unroll
-  for (int a = 0; a < kMostRowGroupAxes; ++a) {
-    place.index[a] = p.axes[a].Split(rest);
-  }
-  return place;
-}
-
-// Elements as they are in memory, or, if read one by one, as f32.
-struct Loaded {
-  uint32_t words[kLanes];
-};
-
-template <typename E>
-__device__ __forceinline__ void LoadWhole(const void* from, int64_t at, Loaded& loaded) {
-  const Vector<E, kLanes> vector = LoadVector<kLanes>(static_cast<const E*>(from) + at);
-  memcpy(loaded.words, &vector, sizeof(vector));
-}
-
-__device__ __forceinline__ bool IsVector(const RowGroupOperand& operand, const Place& place) {
-  return operand.step == 1 && place.is_whole;
-}
-
-// The first element of a row of a table; that of row 0, and a fault, if there is no such row.
-__device__ __forceinline__ int64_t TableRow(const Parameters& p, const RowGroupOperand& operand,
-                                            const Place& place) {
-  const int64_t index = Integers{operand.indices, 0, operand.is_wide}[place.row];
-  if (index >= -operand.table && index < operand.table) {
-    return (index < 0 ? index + operand.table : index) * p.rows.extent;
-  }
-  *p.fault = FaultWord({FaultKind::kIndex, 0, index});
-  return 0;
-}
-
-__device__ __forceinline__ Loaded Load(const Parameters& p, const RowGroupOperand& operand,
-                                       const Place& place) {
-  Loaded loaded;
-  int64_t at = static_cast<int64_t>(place.column) * operand.step;
-  if (operand.table > 0) {
-    at += TableRow(p, operand, place);
-  } else {
-#pragma unroll
-    for (int a = 0; a < kMostRowGroupAxes; ++a) at += place.index[a] * operand.strides[a];
-  }
-  if (IsVector(operand, place)) {
-    if (operand.dtype == DType::kF16) {
-      LoadWhole<Half>(operand.data, at, loaded);
-    } else if (operand.dtype == DType::kBF16) {
-      LoadWhole<BHalf>(operand.data, at, loaded);
-    } else {
-      LoadWhole<float>(operand.data, at, loaded);
-    }
-    return loaded;
-  }
-  const int last = max(0, place.count - 1);
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    const float number =
-        LoadNumber<float>(operand.dtype, operand.data, at + min(i, last) * operand.step);
-    memcpy(&loaded.words[i], &number, sizeof(number));
-  }
-  return loaded;
-}
-
-template <typename E>
-__device__ __forceinline__ void WidenLoaded(const Loaded& loaded, float (&numbers)[kLanes]) {
-  Vector<E, kLanes> vector;
-  memcpy(&vector, loaded.words, sizeof(vector));
-  WidenAll(vector, numbers);
-}
-
-__device__ __forceinline__ void WidenOperand(const RowGroupOperand& operand, const Place& place,
-                                             const Loaded& loaded, float (&numbers)[kLanes]) {
-  const bool is_f32 = !IsVector(operand, place) || operand.dtype == DType::kF32;
-  if (is_f32) return WidenLoaded<float>(loaded, numbers);
-  if (operand.dtype == DType::kF16) return WidenLoaded<Half>(loaded, numbers);
-  WidenLoaded<BHalf>(loaded, numbers);
-}
-
-template <typename E>
-__device__ __forceinline__ void StoreAs(void* to, int64_t at, const Place& place,
-                                        const float (&numbers)[kLanes]) {
-  E* y = static_cast<E*>(to) + at;
-  if (place.is_whole && place.count > 0) return StoreVector(y, NarrowAll<E>(numbers));
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    if (i < place.count) y[i] = Narrow<E>(numbers[i]);
-  }
-}
-
-__device__ __forceinline__ void Store(const Parameters& p, const RowGroupOutput& output,
-                                      const Place& place, const float (&numbers)[kLanes]) {
-  const int64_t at = place.row * p.rows.extent + place.column;
-  if (output.dtype == DType::kF16) return StoreAs<Half>(output.data, at, place, numbers);
-  if (output.dtype == DType::kBF16) return StoreAs<BHalf>(output.data, at, place, numbers);
-  StoreAs<float>(output.data, at, place, numbers);
-}
-
-__device__ __forceinline__ void Round(DType dtype, float (&numbers)[kLanes]) {
-  StayBranch();
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    if (dtype == DType::kF16) numbers[i] = Rounded<Half>(numbers[i]);
-    if (dtype == DType::kBF16) numbers[i] = Rounded<BHalf>(numbers[i]);
-  }
-}
-
-__device__ __forceinline__ void Copy(float (&to)[kLanes], const float (&from)[kLanes]) {
-  StayBranch();
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) to[i] = from[i];
+  for (int i = 0; i < kLanes; ++i) a[i] = (conditions >> i & 1) != 0 ? b(i) : a[i];
 }
 
 // Runs a segment on a, which it starts from.
 __device__ __forceinline__ void Run(const Parameters& p, int segment, const Place& place,
-                                    float (&a)[kLanes]) {
-  const Parameters::Range begin = segment == 0 ? Parameters::Range{} : p.ends[0];
+                                    Registers& r, float (&a)[kLanes]) {
+  const Parameters::Range begin = segment == 0 ? Parameters::Range{} : p.ends[segment - 1];
   const Parameters::Range end = p.ends[segment];
-  float start[kLanes], saved[kLanes] = {};
-  Copy(start, a);
+  Copy(r.start, a);
   int next = begin.reads;
   Loaded ahead = {}, later = {};
   if (next < end.reads) ahead = Load(p, p.operands[next], place);
@@ -168,37 +58,45 @@ __device__ __forceinline__ void Run(const Parameters& p, int segment, const Plac
     AccumulatorStep step;
     memcpy(&step, &word, sizeof(step));
     if (step.code == PointwiseCode::kStore) {
-      Store(p, p.outputs[step.output], place, a);
+      if (step.output == kKeptOutput) {
+        Copy(r.kept, a);
+      } else {
+        Store(p, p.outputs[step.output], place, a);
+      }
       continue;
     }
     if (step.source == PointwiseSource::kOperand) {
       float b[kLanes];
       WidenOperand(p.operands[next], place, ahead, b);
-      Combine<Numbers>(step.code, a, [&](int i) { return b[i]; });
+      Apply(step.code, r.conditions, a, [&](int i) { return b[i]; });
       ahead = later;
       if (next + 2 < end.reads) later = Load(p, p.operands[next + 2], place);
       ++next;
     } else if (step.source == PointwiseSource::kRegister) {
-      const bool is_start = step.output == kStartRegister;
-      Combine<Numbers>(step.code, a, [&](int i) { return is_start ? start[i] : saved[i]; });
+      const int which = step.output;
+      Apply(step.code, r.conditions, a, [&](int i) { return r.Read(which, i); });
     } else if (step.source == PointwiseSource::kNumber) {
       const float number = step.number;
-      Combine<Numbers>(step.code, a, [&](int) { return number; });
+      Apply(step.code, r.conditions, a, [&](int) { return number; });
+    } else if (step.code == PointwiseCode::kTest) {
+      r.conditions = 0;
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) r.conditions |= a[i] != 0.0F ? 1u << i : 0;
     } else {
       Change<Numbers>(step.code, step.number, a);
     }
     if (step.rounds) Round(step.is_bf16 ? DType::kBF16 : DType::kF16, a);
-    if (step.saves) Copy(saved, a);
+    if (step.saves) Copy(r.saved, a);
   }
 }
 
-__device__ __forceinline__ MeanAndVariance<float> RowMoments(const Parameters& p,
+__device__ __forceinline__ MeanAndVariance<float> RowMoments(const Parameters& p, RowOp op,
                                                              const Place& place,
                                                              const float (&x)[kLanes],
                                                              float (&scratch)[2][kMostWarps]) {
   const float share = 1.0F / static_cast<float>(p.rows.extent);
   float mean = 0, squares = 0;
-  if (!p.about_zero) {
+  if (op == RowOp::kLayerNorm) {
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) mean += i < place.count ? x[i] : 0.0F;
     mean = JoinRow(mean, p.rows.threads, scratch[0], Sum()) * share;
@@ -212,11 +110,10 @@ __device__ __forceinline__ MeanAndVariance<float> RowMoments(const Parameters& p
   return {mean, squares * share};
 }
 
-// x becomes y.
-__device__ __forceinline__ void Normalize(const Parameters& p, const Place& place,
+__device__ __forceinline__ void Normalize(const Parameters& p, RowOp op, const Place& place,
                                           const Loaded& scale, const Loaded& bias,
                                           float (&scratch)[2][kMostWarps], float (&x)[kLanes]) {
-  const MeanAndVariance<float> moments = RowMoments(p, place, x, scratch);
+  const MeanAndVariance<float> moments = RowMoments(p, op, place, x, scratch);
   const float inverse = InverseRoot(moments.variance + p.epsilon);
   float factors[kLanes], addends[kLanes] = {};
   WidenOperand(p.scale, place, scale, factors);
@@ -225,26 +122,99 @@ __device__ __forceinline__ void Normalize(const Parameters& p, const Place& plac
   for (int i = 0; i < kLanes; ++i) {
     x[i] = (x[i] - moments.mean) * inverse * factors[i] + addends[i];
   }
-  Round(p.dtype, x);
 }
 
-template <int kThreads>
+// A NaN makes its row NaN.
+__device__ __forceinline__ void Soften(const Parameters& p, RowOp op, const Place& place,
+                                       float (&scratch)[2][kMostWarps], float (&x)[kLanes]) {
+  float top = -std::numeric_limits<float>::infinity(), sum = 0;
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) top = i < place.count ? max(top, x[i]) : top;
+  top = JoinRow(top, p.rows.threads, scratch[0], Larger());
+  float powers[kLanes];
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) {
+    x[i] -= top;
+    powers[i] = __expf(x[i]);
+    sum += i < place.count ? powers[i] : 0.0F;
+  }
+  sum = JoinRow(sum, p.rows.threads, scratch[1], Sum());
+  const bool is_logarithm = op == RowOp::kLogSoftmax;
+  const float factor = 1.0F / sum, log_sum = is_logarithm ? logf(sum) : 0.0F;
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) x[i] = is_logarithm ? x[i] - log_sum : powers[i] * factor;
+}
+
+// With NaN if one of them is.
+using LargerOrNan = primitives::Function<Primitive::kMax, float>;
+
+__device__ __forceinline__ void Reduce(const Parameters& p, RowOp op, const Place& place,
+                                       float (&scratch)[kMostWarps], float (&x)[kLanes]) {
+  float joined;
+  if (op == RowOp::kMax || op == RowOp::kMin) {  // the smallest is that whose negative is largest
+    const float sign = op == RowOp::kMin ? -1.0F : 1.0F;
+    float top = -std::numeric_limits<float>::infinity();
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) {
+      top = i < place.count ? LargerOrNan()(top, sign * x[i]) : top;
+    }
+    joined = sign * JoinRow(top, p.rows.threads, scratch, LargerOrNan());
+  } else {
+    const bool squares = op == RowOp::kL2 || op == RowOp::kSumSquare;
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) {
+      const float addend = squares ? x[i] * x[i] : op == RowOp::kL1 ? fabsf(x[i]) : x[i];
+      sum += i < place.count ? addend : 0.0F;
+    }
+    joined = JoinRow(sum, p.rows.threads, scratch, Sum());
+    if (op == RowOp::kMean) joined /= static_cast<float>(p.rows.extent);
+    if (op == RowOp::kL2) joined = sqrtf(joined);
+  }
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) x[i] = joined;
+}
+
+// x becomes y. kIsNorm: the op is known to be a norm.
+template <bool kIsNorm>
+__device__ __forceinline__ void RunOp(const Parameters& p, const RowGroupOp& op, const Place& place,
+                                      const Loaded& scale, const Loaded& bias,
+                                      float (&scratch)[2][kMostWarps], float (&x)[kLanes]) {
+  if (kIsNorm || IsNorm(op.op)) {
+    Normalize(p, op.op, place, scale, bias, scratch, x);
+  } else if (IsReduction(op.op)) {
+    Reduce(p, op.op, place, scratch[0], x);
+  } else {
+    Soften(p, op.op, place, scratch, x);
+  }
+  Round(op.dtype, x);
+}
+
+// Of an operand that the group may lack.
+__device__ __forceinline__ Loaded LoadIfAny(const Parameters& p, const RowGroupOperand& operand,
+                                            const Place& place) {
+  Loaded loaded = {};
+  if (operand.dtype != DType::kUndefined) loaded = Load(p, operand, place);
+  return loaded;
+}
+
+template <bool kIsNorm, int kThreads>
 __global__ void __launch_bounds__(kThreads) RunRowGroup(const __grid_constant__ Parameters p) {
   WaitForLaunchBefore();
   __shared__ float scratch[2][kMostWarps];
   const Place place = PlaceOf(p, RowThread(p.rows, 1));
-  const Loaded scale = Load(p, p.scale, place);
-  Loaded bias = {};
-  if (p.bias.dtype != DType::kUndefined) bias = Load(p, p.bias, place);
+  const Loaded scale = LoadIfAny(p, p.scale, place), bias = LoadIfAny(p, p.bias, place);
   float a[kLanes] = {};
+  Registers registers = {};
 #pragma unroll 1
-  for (int segment = 0; segment < 2; ++segment) {  // one copy of the code of Run
-    if (segment == 1) Normalize(p, place, scale, bias, scratch, a);
-    Run(p, segment, place, a);
+  for (int segment = 0; segment <= p.count; ++segment) {  // one copy of the code of Run
+    if (segment > 1) __syncthreads();                     // scratch is used again
+    if (segment > 0) RunOp<kIsNorm>(p, p.ops[segment - 1], place, scale, bias, scratch, a);
+    Run(p, segment, place, registers, a);
   }
 }
 
-template <int kAddends, int kThreads>
+template <bool kIsNorm, int kAddends, int kThreads>
 __global__ void __launch_bounds__(kThreads) RunSumGroup(const __grid_constant__ Parameters p) {
   WaitForLaunchBefore();
   __shared__ float scratch[2][kMostWarps];
@@ -252,11 +222,11 @@ __global__ void __launch_bounds__(kThreads) RunSumGroup(const __grid_constant__ 
   Loaded loaded[kAddends];
 #pragma unroll
   for (int r = 0; r < kAddends; ++r) loaded[r] = Load(p, p.operands[r], place);
-  const Loaded scale = Load(p, p.scale, place);
-  Loaded bias = {};
-  if (p.bias.dtype != DType::kUndefined) bias = Load(p, p.bias, place);
+  const Loaded scale = LoadIfAny(p, p.scale, place), bias = LoadIfAny(p, p.bias, place);
   float x[kLanes];
   WidenOperand(p.operands[0], place, loaded[0], x);
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) x[i] *= p.sum.factor;
   Round(p.sum.rounded[0], x);
 #pragma unroll
   for (int r = 1; r < kAddends; ++r) {
@@ -267,32 +237,39 @@ __global__ void __launch_bounds__(kThreads) RunSumGroup(const __grid_constant__ 
     Round(p.sum.rounded[r], x);
   }
   if (p.sum.x_output >= 0) Store(p, p.outputs[p.sum.x_output], place, x);
-  Normalize(p, place, scale, bias, scratch, x);
+  RunOp<kIsNorm>(p, p.ops[0], place, scale, bias, scratch, x);
   for (int o = p.sum.first_output; o < p.sum.end_output; ++o) Store(p, p.outputs[o], place, x);
 }
 
 using RowGroups = void (*)(Parameters);
 
-template <int kThreads>
+template <bool kIsNorm, int kThreads>
 RowGroups KernelFor(int addends) {
   switch (addends) {
     case 1:
-      return RunSumGroup<1, kThreads>;
+      return RunSumGroup<kIsNorm, 1, kThreads>;
     case 2:
-      return RunSumGroup<2, kThreads>;
+      return RunSumGroup<kIsNorm, 2, kThreads>;
     case 3:
-      return RunSumGroup<3, kThreads>;
+      return RunSumGroup<kIsNorm, 3, kThreads>;
     default:
-      return RunRowGroup<kThreads>;
+      return RunRowGroup<kIsNorm, kThreads>;
   }
+}
+
+template <bool kIsNorm>
+RowGroups KernelFor(const LaunchShape& shape, int addends) {
+  return shape.block.x <= kSmallBlock ? KernelFor<kIsNorm, kSmallBlock>(addends)
+                                      : KernelFor<kIsNorm, kMostRowGroupThreads>(addends);
 }
 
 }  // namespace
 
 KernelCall RowGroupCall(const LaunchShape& shape, const RowGroupParameters& parameters) {
   const int addends = parameters.sum.addends;
-  const RowGroups kernel = shape.block.x <= kSmallBlock ? KernelFor<kSmallBlock>(addends)
-                                                        : KernelFor<kMostRowGroupThreads>(addends);
+  const bool is_norm = parameters.count == 1 && IsNorm(parameters.ops[0].op);
+  const RowGroups kernel =
+      is_norm ? KernelFor<true>(shape, addends) : KernelFor<false>(shape, addends);
   return KernelCall::Of(kernel, shape, parameters);
 }
 

@@ -1,5 +1,4 @@
-// Norms of rows with element-wise ops before and behind them: parameters and launch of
-// row_group.cu.
+// Ops on rows with the element-wise ops around them: parameters and launch of row_group.cu.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +7,7 @@
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
 #include "runtime/kernels/cuda/common/rows.h"
 #include "runtime/kernels/cuda/pointwise/pointwise_chain.h"
+#include "runtime/kernels/norm/row_op.h"
 
 namespace onnx_cudnn {
 
@@ -18,12 +18,14 @@ inline constexpr int kMostRowGroupSteps = 48;
 inline constexpr int kMostRowGroupOperands = 16;
 inline constexpr int kMostRowGroupOutputs = 8;
 
-// AccumulatorStep::output of a step that reads a register: the saved result, or what the segment
-// starts from.
-inline constexpr int kSavedRegister = 0, kStartRegister = 1;
+// AccumulatorStep::output of a step that reads a register: the saved result, what the segment
+// starts from, or the kept value.
+inline constexpr int kSavedRegister = 0, kStartRegister = 1, kKeptRegister = 2;
+// AccumulatorStep::output of a store that keeps the accumulator for later segments.
+inline constexpr int kKeptOutput = kMostRowGroupOutputs;
 
-// A tensor of f32, f16 or bf16 that broadcasts to the rows, or the rows of a table that indices
-// name.
+// A tensor of f32, f16, bf16 or bool that broadcasts to the rows, or the rows of a table that
+// indices name.
 struct RowGroupOperand {
   const void* data = nullptr;
   const void* indices = nullptr;            // one for each row, if there is a table
@@ -37,33 +39,41 @@ struct RowGroupOperand {
 struct RowGroupOutput {
   void* data = nullptr;  // row-major
   DType dtype = DType::kUndefined;
+  bool of_row = false;  // one element per row
+};
+
+struct RowGroupOp {
+  RowOp op = RowOp::kLayerNorm;
+  DType dtype = DType::kF32;  // which its results are rounded to
 };
 
 inline constexpr int kMostRowGroupAddends = 3;
 
-// A group that needs no program: x is the sum of the first operands, and behind the norm y is only
-// stored, possibly in several types.
+// A group that needs no program: x is the sum of the first operands, of which the first is
+// multiplied by a factor, and behind its one op y is only stored, possibly in several types.
 struct RowGroupSum {
-  int addends = 0;                           // 0: it needs the program
+  int addends = 0;  // 0: it needs the program
+  float factor = 1;
   DType rounded[kMostRowGroupAddends] = {};  // of the sum after each addend; kUndefined: f32
   int x_output = -1;                         // receives x; -1: none
   int first_output = 0, end_output = 0;      // receive y
 };
-// Segment 0 computes x from operands; segment 1 starts from y, which is
-// (x - mean) · inverse · scale + bias rounded to `dtype`, with inverse = 1 / sqrt(variance +
-// epsilon). Both are programs of an accumulator, which is x at the end of segment 0.
+// Segment i computes the input of op i, the last segment what is read behind the last op; all are
+// programs of one accumulator. Segment 0 starts from operands, the others from the result y of the
+// op before: of a norm (x - mean) · inverse · scale + bias, with inverse = 1 / sqrt(variance +
+// epsilon).
 struct RowGroupParameters {
   RowShape rows;  // whole: rows consist of aligned vectors of kRowGroupLanes; pitch is extent
   FastDivide<uint32_t> axes[kMostRowGroupAxes];  // extents, the innermost first
-  bool about_zero = false;                       // the mean is taken as 0
+  int count = 0;                                 // of ops
+  RowGroupOp ops[kMostRowOps];
   float epsilon = 0;
-  DType dtype = DType::kF32;
-  RowGroupOperand scale, bias;  // bias.dtype kUndefined: none
+  RowGroupOperand scale, bias;  // of the norm; a dtype kUndefined: none
   // Of each segment.
   struct Range {
     int16_t steps, reads;
   };
-  Range ends[2] = {};                         // segment 1 begins where segment 0 ends
+  Range ends[kMostRowOps + 1] = {};           // each begins where the one before ends
   uint64_t program[kMostRowGroupSteps] = {};  // the bytes of AccumulatorSteps
   // In the order of their reads, read by the steps with a source kOperand.
   RowGroupOperand operands[kMostRowGroupOperands];
