@@ -13,8 +13,10 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMask = kAttentionMask;
-// Channels of a head. More run on some GPUs with some versions (frontend, sdpa_support_surface.h).
-constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
+// Channels of a head, as the frontend's documents list them for cuDNN 9.18
+// (operations/Attention.md); more than kMostUnequal on all GPUs only if k and v have as many and
+// there are several queries.
+constexpr int64_t kChannelMultiple = 8, kMostChannels = 256, kMostUnequal = 128;
 
 constexpr Rule kTurned = {"cuDNN's attention reads and writes rows of channels without gaps",
                           "none in cuDNN: what moves no element within the rows joins it"};
@@ -38,6 +40,18 @@ Support CheckMask(const Node& anchor) {
       absl::StrCat(mask.name(), " is ", ToString(mask.type()), ", expected one number per key"));
 }
 
+Support CheckWideHeads(const Node& anchor) {
+  const int64_t k = anchor.input(0).dim(3), v = anchor.input(2).dim(3);
+  if (std::max(k, v) <= kMostUnequal) return Support::Yes();
+  if (k != v) {
+    return Support::No(absl::StrCat("k has heads of ", k, " channels, v of ", v,
+                                    ", expected as many beyond ", kMostUnequal));
+  }
+  if (anchor.input(0).dim(2) > 1) return Support::Yes();
+  return Support::No(absl::StrCat("it has one query and heads of ", k, " channels, expected up to ",
+                                  kMostUnequal));
+}
+
 class Attention final : public Pattern {
  public:
   bool Matches(const Node& node) const override { return node.op() == "Attention"; }
@@ -50,6 +64,7 @@ class Attention final : public Pattern {
       if (Support s = CheckHeadChannels(anchor.input(input), kChannelMultiple, kMostChannels); !s)
         return s;
     }
+    if (Support s = CheckWideHeads(anchor); !s) return s;
     // The frontend swaps the dims of k in place.
     if (&anchor.input(1) == &anchor.input(0) || &anchor.input(1) == &anchor.input(2)) {
       return Support::No("k is another operand too");

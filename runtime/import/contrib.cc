@@ -62,6 +62,7 @@ constexpr ContribRow kRows[] = {
     {kMicrosoft, "PackedAttention", 1, ExpandPackedAttention},
     {kMicrosoft, "PackedMultiHeadAttention", 1, ExpandPackedMultiHeadAttention},
     {kMicrosoft, "Pad", 1, ExpandPad},
+    {kMicrosoft, "PagedAttention", 1, ExpandPagedAttention},
     {kMicrosoft, "QAttention", 1, ExpandQAttention},
     {kMicrosoft, "QEmbedLayerNormalization", 1, ExpandQEmbedLayerNormalization},
     {kMicrosoft, "QGemm", 1, ExpandQGemm},

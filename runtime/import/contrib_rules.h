@@ -61,6 +61,9 @@ void ExpandQAttention(Expansion& x);
 void ExpandPackedAttention(Expansion& x);
 void ExpandPackedMultiHeadAttention(Expansion& x);
 
+// contrib_paged_attention.cc
+void ExpandPagedAttention(Expansion& x);
+
 // contrib_recurrent.cc
 void ExpandDynamicQuantizeLSTM(Expansion& x);
 

@@ -1,5 +1,6 @@
 // Which attentions cuDNN takes, with which Transposes.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
@@ -87,6 +88,16 @@ TEST_F(CudnnAttentionTest, ReadsHeadsWhereTheyLie) {
   });
 }
 
+TEST_F(CudnnAttentionTest, TakesWideHeadsOfEqualChannels) {
+  for (const char* channels : {"136", "192", "256"}) {
+    const Graph graph = GraphWithWeights(absl::StrReplaceAll(
+        "g (float16[2,4,2,C] q, float16[2,2,7,C] k, float16[2,2,7,C] v, float16[2,7] m) => (y) "
+        "{ y = Attention(q, k, v, m) }",
+        {{"C", channels}}));
+    EXPECT_EQ(At(graph, "Attention").candidates.size(), 1u) << channels;
+  }
+}
+
 TEST_F(CudnnAttentionTest, LeavesOtherAttentions) {
   const auto leaves = [&](std::string_view operands, std::string_view says,
                           std::string_view node = "y = Attention(q, k, v)") {
@@ -97,9 +108,13 @@ TEST_F(CudnnAttentionTest, LeavesOtherAttentions) {
     EXPECT_NE(proposed.reasons[0].find(says), std::string::npos) << proposed.reasons[0];
   };
   leaves("float16[2,4,5,12] q, float16[2,4,7,12] k, float16[2,4,7,16] v",
-         "q has heads of 12 channels, expected a multiple of 8 up to 128");
+         "q has heads of 12 channels, expected a multiple of 8 up to 256");
   leaves("float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,136] v",
-         "v has heads of 136 channels");
+         "k has heads of 8 channels, v of 136, expected as many beyond 128");
+  leaves("float16[2,4,5,264] q, float16[2,4,7,264] k, float16[2,4,7,264] v",
+         "q has heads of 264 channels");
+  leaves("float16[2,4,1,256] q, float16[2,4,7,256] k, float16[2,4,7,256] v",
+         "it has one query and heads of 256 channels");
   leaves("float[2,4,5,8] q, float[2,4,7,8] k, float[2,4,7,16] v", "it is on f32");
   leaves("float16[2,4,5,8] q, float16[2,4,7,8] k", "k is another operand too",
          "y = Attention(q, k, k)");

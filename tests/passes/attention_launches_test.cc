@@ -134,6 +134,25 @@ TEST(AttentionLaunchesTest, PackedAttentionOfOnnxruntime) {
       5);
 }
 
+// Of four sequences, a token each; the pages stay where they are.
+TEST(AttentionLaunchesTest, PagedAttentionReadsItsPages) {
+  const std::string cache = "float16[512,16,8,64] ", rows = "float16[4,512] ";
+  for (const char* attributes : {"", ", do_rotary = 1"}) {
+    const std::vector<std::string> launches = LaunchesOf(Contrib(
+        absl::StrCat("float16[4,2048] q, ", rows, "k, ", rows, "v, ", cache, "kc, ", cache,
+                     "vc, int32[5] ends, int32[4] past, int32[4,128] table, float16[2048,32] c, "
+                     "float16[2048,32] s) => (float16[4,2048] y, ",
+                     cache, "ck, ", cache, "cv)"),
+        absl::StrCat("y, ck, cv = com.microsoft.PagedAttention<num_heads = 32, kv_num_heads = 8",
+                     attributes, ">(q, k, v, kc, vc, ends, past, table, c, s)")));
+    const std::string_view paged =
+        "kernel Gather Reshape Transpose Gather Reshape Transpose Attention";
+    EXPECT_EQ(std::count(launches.begin(), launches.end(), paged), 1)
+        << absl::StrJoin(launches, "\n");
+    ExpectOneAttention(launches, 20);
+  }
+}
+
 // A prompt without a past and with room for more keys, and one token.
 TEST(AttentionLaunchesTest, GroupQueryAttention) {
   const auto launches = [](int queries, int room) {

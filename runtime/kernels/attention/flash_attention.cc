@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMask = kAttentionMask;
 constexpr int kRank = 4;
-constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
+constexpr int64_t kChannelMultiple = 8, kMostChannels = 256;
 constexpr int64_t kMostBlocks = 65'535;  // of the second and third axis of a grid
 constexpr int64_t kGroupQueries = 64;
 
@@ -130,8 +130,8 @@ std::vector<int> FlashGroups(const FlashOperands& operands, int multiprocessors)
 }
 
 // Attention of any number of keys in one launch by wgmma, online softmax in f32: f16 or bf16, heads
-// of up to 128 channels, multiples of 8 (64 and 128 fill its tiles), causal or not, with a mask
-// that is added, and heads of k and v that several of q share. Views before it and a Transpose
+// of up to 256 channels, multiples of 8 (64, 128 and 256 fill its tiles), causal or not, with a
+// mask that is added, and heads of k and v that several of q share. Views before it and a Transpose
 // behind it that keep rows of channels whole become strides. Its variants are warpgroups per block,
 // 64 queries each.
 Kernel FlashAttentionKernel() {

@@ -84,6 +84,10 @@ TEST_F(CudnnPlansTest, Attentions) {
       "float16[1,3,49,49] w) => (y) { y = Attention(q, k, v, w) }",
       "g (float16[2,3,5,8] q, float16[2,3,7,8] k, float16[2,3,7,24] v) => (y) "
       "{ y = Attention(q, k, v) }",
+      "g (float16[1,8,512,256] q, float16[1,4,512,256] k, float16[1,4,512,256] v) => (y) "
+      "{ y = Attention<is_causal = 1>(q, k, v) }",
+      "g (float16[2,8,2,136] q, float16[2,8,77,136] k, float16[2,8,77,136] v, "
+      "float16[2,77] m) => (y) { y = Attention(q, k, v, m) }",
   };
   for (const std::string_view text : cases) {
     SCOPED_TRACE(text);

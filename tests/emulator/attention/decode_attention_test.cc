@@ -1,13 +1,16 @@
 // Attention of few queries over a cache: rows, splits, lengths, types.
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/attention/decode_attention.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/run_op.h"
+#include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -39,7 +42,7 @@ class DecodeAttentionTest : public KernelsTest {
     target.info.multiprocessors = multiprocessors;
     for (const Candidate& candidate : At(graph, "Attention").candidates) {
       const Unit unit = UnitOf(candidate.nodes);
-      EXPECT_EQ(DecodeSplits(ReadDecodeAttention(unit.node()), target.info), splits);
+      EXPECT_EQ(DecodeSplits(ReadDecodeAttention(unit.nodes), target.info), splits);
       std::vector<HostTensor> operands;
       for (const Value* input : unit.boundary.inputs) {
         const auto seed = static_cast<uint32_t>(operands.size()) + 1;
@@ -81,6 +84,41 @@ TEST_F(DecodeAttentionTest, BlocksShareTheKeysOfAHead) {
       const Shape all = {1, 4, 2, 2, 300, channels, {}};
       EXPECT_EQ(Compare(dtype, all, 132, 3), "") << NameOf(dtype) << " " << channels;
     }
+  }
+}
+
+// Pages of caches anywhere, some of them counted from the back, which heads share.
+TEST_F(DecodeAttentionTest, PagesOfCaches) {
+  for (const auto& [type, wide, channels, page] :
+       {std::tuple("float16", "int32", 64, 24), {"bfloat16", "int64", 128, 16}}) {
+    const std::string cache = absl::StrCat(type, "[9,", page, ",2,", channels, "] ");
+    const std::string heads = absl::StrCat(type, "[2,4,1,", channels, "] ");
+    const Graph graph = GraphFromText(absl::StrCat(
+        "g (", heads, "q, ", cache, "kc, ", cache, "vc, ", wide,
+        "[2,5] table, int64[2] lengths) => (y) <int64[4] rows = {2, ", 5 * page, ", 2, ", channels,
+        "}> { a = Gather(kc, table) b = Reshape(a, rows) k = Transpose<perm = [0,2,1,3]>(b) "
+        "c = Gather(vc, table) d = Reshape(c, rows) v = Transpose<perm = [0,2,1,3]>(d) "
+        "y = Attention(q, k, v, , , , lengths) }"));
+    bool has_run = false;
+    for (const Candidate& candidate : At(graph, "Attention").candidates) {
+      if (candidate.nodes.size() != 7) continue;
+      std::vector<HostTensor> operands;
+      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
+        const auto seed = static_cast<uint32_t>(operands.size()) + 1;
+        std::vector<double> numbers = Pattern(v->elements(), seed);
+        if (v->name() == "table") numbers = {3, 8, 0, -2, 1, 5, 4, -9, 2, 6};
+        if (v->name() == "lengths") numbers = {5.0 * page - 3, 2.0 * page + 1};
+        operands.push_back(TensorOf(v->dtype(), v->dims(), numbers));
+      }
+      const double tolerance = channels == 64 ? 3e-3 : 2.5e-2;
+      EXPECT_EQ(emulator::CompareWithReference(
+                    CompileVariant(candidate, {.text = "decode_attention"}, target_), candidate,
+                    operands, tolerance),
+                "")
+          << type;
+      has_run = true;
+    }
+    EXPECT_TRUE(has_run) << type;
   }
 }
 

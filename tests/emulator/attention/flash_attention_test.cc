@@ -88,6 +88,18 @@ TEST_F(FlashAttentionTest, Channels) {
   }
 }
 
+// Tiles of 64 keys, and two products for the values.
+TEST_F(FlashAttentionTest, HeadsAbove128Channels) {
+  ExpectRuns(Heads("float16", "[1,1,70,256]", "[1,1,140,256]", "[1,1,140,256]"));
+  ExpectRuns(Heads("bfloat16", "[1,2,9,136]", "[1,1,65,136]", "[1,1,65,200]"));
+  ExpectRuns(
+      Heads("bfloat16", "[1,1,70,256]", "[1,1,65,256]", "[1,1,65,256]", "", "<is_causal = 1>"));
+  for (const char* dims : {"[70]", "[9,70]"}) {
+    ExpectRuns(Heads("float16", "[1,1,9,256]", "[1,1,70,256]", "[1,1,70,256]",
+                     absl::StrCat("float", dims)));
+  }
+}
+
 TEST_F(FlashAttentionTest, SharedHeadsBatchesAndScale) {
   ExpectRuns(Heads("float16", "[2,6,20,64]", "[2,2,33,64]", "[2,2,33,64]", "", "<scale = 0.5>"));
   ExpectRuns(Heads("bfloat16", "[2,4,20,64]", "[2,1,33,64]", "[2,1,33,64]"));

@@ -64,6 +64,56 @@ TEST_F(RotaryCodeTest, HalvesShareTheirAngles) {
   }
 }
 
+// The four forms, of the first `turned` of all channels: halves or neighbours, with angles for each
+// pair or for each channel.
+TEST_F(RotaryCodeTest, PartsAndNeighbours) {
+  const std::string
+      halves = "l = Slice($, zero, half, last) h = Slice($, half, turned, last) ",
+      neighbours = "l = Slice($, zero, turned, last, two) h = Slice($, one, turned, last, two) ",
+      by_pair =
+          "a = Mul(l, c) d = Mul(h, s) m = Sub(a, d) o = Mul(l, s) "
+          "i = Mul(h, c) n = Add(i, o) ",
+      units =
+          "v = Unsqueeze(n, fourth) w = Unsqueeze(m, fourth) "
+          "j = Concat<axis = -1>(w, v) ";
+  struct Form {
+    std::string nodes, end;
+    int angles;  // of a pair
+    size_t count;
+  };
+  const Form forms[] = {
+      {halves + by_pair, "Concat<axis = -1>(m, n)", 1, 9},
+      {neighbours + by_pair + units, "Reshape(j, given)", 1, 12},
+      {halves + "m = Neg(h) r = Concat<axis = -1>(m, l) a = Mul($, c) d = Mul(r, s) ", "Add(a, d)",
+       2, 7},
+      {neighbours + "m = Neg(h) " + absl::StrReplaceAll(units, {{"(n,", "(l,"}}) +
+           "r = Reshape(j, given) a = Mul($, c) d = Mul(r, s) ",
+       "Add(a, d)", 2, 10}};
+  for (const auto& [channels, turned] :
+       {std::pair(16, 16), {36, 6}, {6, 4}, {80, 64}, {24, 8}, {5, 4}}) {
+    for (const Form& form : forms) {
+      const bool is_part = turned < channels;
+      const std::string behind =
+          is_part
+              ? "k = " + form.end + " p = Slice(x, turned, all, last) y = Concat<axis = -1>(k, p)"
+              : "y = " + form.end;
+      const std::string nodes = absl::StrReplaceAll(
+          (is_part ? "f = Slice(x, zero, turned, last) " : "") + form.nodes + behind,
+          {{"$", is_part ? "f" : "x"}});
+      const std::string text = absl::StrReplaceAll(
+          "g (float16[2,3,5,C] x, float16[2,1,5,A] c, float16[5,A] s) => (y) "
+          "<int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] half = {H}, "
+          "int64[1] turned = {T}, int64[1] all = {C}, int64[1] last = {3}, "
+          "int64[1] fourth = {4}, int64[4] given = {2, 3, 5, T}> { ",
+          {{"C", absl::StrCat(channels)},
+           {"A", absl::StrCat(form.angles * turned / 2)},
+           {"H", absl::StrCat(turned / 2)},
+           {"T", absl::StrCat(turned)}});
+      ExpectRuns(text + nodes + " }", form.count + (is_part ? 3 : 0), 2e-3);
+    }
+  }
+}
+
 TEST_F(RotaryCodeTest, QueriesAndKeysOfOneProduct) {
   ExpectRuns(
       absl::StrCat("g (float16[2,5,112] w, float16[5,16] c, float16[1,1,5,16] s) => (yq, yk) ",

@@ -70,10 +70,10 @@ class FlashAttentionGpuTest : public KernelTest {
   }
 };
 
-// Tiles have 64 queries per warpgroup and 128 keys.
+// Tiles have 64 queries per warpgroup and 128 keys, or 64 beyond 128 channels.
 TEST_F(FlashAttentionGpuTest, LengthsBesideTheEdgesOfTiles) {
   for (const char* dtype : {"float16", "bfloat16"}) {
-    for (const int channels : {64, 128}) {
+    for (const int channels : {64, 128, 192, 256}) {
       for (const auto& [queries, keys] : std::vector<std::pair<int, int>>{
                {1, 1}, {7, 63}, {64, 128}, {65, 129}, {128, 127}, {197, 197}, {63, 1500}}) {
         CheckHeads(dtype, {2, 2}, {queries, keys}, channels);
@@ -86,12 +86,13 @@ TEST_F(FlashAttentionGpuTest, FourThousandKeys) {
   for (const char* dtype : {"float16", "bfloat16"}) {
     CheckHeads(dtype, {2, 2}, {130, 4096}, 64);
     CheckHeads(dtype, {2, 1}, {65, 4095}, 128);
+    CheckHeads(dtype, {2, 1}, {130, 4095}, 256);
   }
 }
 
 TEST_F(FlashAttentionGpuTest, Causal) {
   for (const char* dtype : {"float16", "bfloat16"}) {
-    for (const int channels : {64, 128}) {
+    for (const int channels : {64, 128, 256}) {
       for (const auto& [queries, keys] :
            std::vector<std::pair<int, int>>{{1, 1}, {130, 130}, {257, 257}, {70, 300}, {300, 70}}) {
         CheckHeads(dtype, {2, 2}, {queries, keys}, channels, "", "<is_causal = 1>(q, k, v)");
@@ -111,8 +112,10 @@ TEST_F(FlashAttentionGpuTest, MasksOfNumbers) {
       CheckHeads("float16", {4, 2}, {130, 300}, 64, absl::StrCat(", ", type, dims, " m"),
                  "(q, k, v, m)");
     }
-    CheckHeads("bfloat16", {4, 2}, {130, 300}, 128, absl::StrCat(", float", dims, " m"),
-               "<is_causal = 1>(q, k, v, m)");
+    for (const int channels : {128, 256}) {
+      CheckHeads("bfloat16", {4, 2}, {130, 300}, channels, absl::StrCat(", float", dims, " m"),
+                 "<is_causal = 1>(q, k, v, m)");
+    }
   }
 }
 
@@ -123,7 +126,7 @@ TEST_F(FlashAttentionGpuTest, MaskedKeys) {
     const bool is_masked = i % 400 < 260 || i / 400 % 3 == 0;
     if (is_masked) mask[i] = -std::numeric_limits<double>::infinity();
   }
-  for (const int channels : {64, 128}) {
+  for (const int channels : {64, 128, 256}) {
     CheckHeads("float16", {2, 2}, {130, 400}, channels, ", float[130,400] m", "(q, k, v, m)", mask);
   }
 }

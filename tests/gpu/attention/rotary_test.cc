@@ -22,6 +22,27 @@ TEST_F(RotaryGpuTest, QueriesAndKeysOfOneProduct) {
   EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Concat", target()), target()), 0);
 }
 
+// Of the first 32 channels and of all; neighbours.
+TEST_F(RotaryGpuTest, PartsAndNeighbours) {
+  const Graph part = GraphFromText(
+      "g (float16[2,32,128,80] x, float16[1,1,128,32] c, float16[1,1,128,32] s) => (y) "
+      "<int64[1] zero = {0}, int64[1] half = {16}, int64[1] turned = {32}, int64[1] all = {80}, "
+      "int64[1] last = {-1}> { f = Slice(x, zero, turned, last) l = Slice(f, zero, half, last) "
+      "h = Slice(f, half, turned, last) n = Neg(h) r = Concat<axis = -1>(n, l) a = Mul(f, c) "
+      "d = Mul(r, s) e = Add(a, d) p = Slice(x, turned, all, last) "
+      "y = Concat<axis = -1>(e, p) }");
+  EXPECT_GT(CheckAll(part, OfAllNodes(part, "Concat", target()), target()), 0);
+  const Graph neighbours = GraphFromText(
+      "g (float16[2,32,128,64] x, float16[1,1,128,32] c, float16[1,1,128,32] s) => (y) "
+      "<int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] all = {64}, "
+      "int64[1] last = {3}, int64[1] fourth = {4}, int64[4] given = {2, 32, 128, 64}> "
+      "{ l = Slice(x, zero, all, last, two) h = Slice(x, one, all, last, two) a = Mul(l, c) "
+      "d = Mul(h, s) e = Sub(a, d) i = Mul(h, c) f = Mul(l, s) j = Add(i, f) "
+      "u = Unsqueeze(e, fourth) v = Unsqueeze(j, fourth) w = Concat<axis = -1>(u, v) "
+      "y = Reshape(w, given) }");
+  EXPECT_GT(CheckAll(neighbours, OfAllNodes(neighbours, "Concat", target()), target()), 0);
+}
+
 TEST_F(RotaryGpuTest, KeysAndValuesGoToCaches) {
   const Graph graph = GraphFromText(
       "g (float16[3,1,3072] w, float16[3,1,1,64] c, float16[3,1,1,64] s, "

@@ -26,6 +26,8 @@ class FlashRulesTest : public KernelsTest {
 TEST_F(FlashRulesTest, TakesHeadsMasksAndCausal) {
   const std::string heads = "float16[2,4,5,64] q, float16[2,2,7,64] k, float16[2,2,7,32] v";
   EXPECT_EQ(Refusal(heads, "(q, k, v)"), "");
+  EXPECT_EQ(
+      Refusal("float16[2,4,5,256] q, float16[2,2,7,256] k, float16[2,2,7,136] v", "(q, k, v)"), "");
   EXPECT_EQ(Refusal(heads + ", float[5,7] m", "<is_causal = 1>(q, k, v, m)"), "");
   EXPECT_EQ(Refusal(heads + ", bool[5,7] m", "(q, k, v, m)"), "its mask is bool");
   EXPECT_EQ(Refusal(heads, "<scale = -1.0>(q, k, v)"), "its scale is not positive");
@@ -33,9 +35,9 @@ TEST_F(FlashRulesTest, TakesHeadsMasksAndCausal) {
 
 TEST_F(FlashRulesTest, RefusesOtherChannels) {
   EXPECT_EQ(Refusal("float16[2,4,5,12] q, float16[2,4,7,12] k, float16[2,4,7,16] v", "(q, k, v)"),
-            "q has heads of 12 channels, expected a multiple of 8 up to 128");
-  EXPECT_EQ(Refusal("float16[2,4,5,64] q, float16[2,4,7,64] k, float16[2,4,7,136] v", "(q, k, v)"),
-            "v has heads of 136 channels, expected a multiple of 8 up to 128");
+            "q has heads of 12 channels, expected a multiple of 8 up to 256");
+  EXPECT_EQ(Refusal("float16[2,4,5,64] q, float16[2,4,7,64] k, float16[2,4,7,264] v", "(q, k, v)"),
+            "v has heads of 264 channels, expected a multiple of 8 up to 256");
   EXPECT_EQ(Refusal("float16[2,4,5,64] q, float16[2,4,0,64] k, float16[2,4,0,64] v", "(q, k, v)"),
             "an operand is empty");
 }

@@ -12,11 +12,14 @@ namespace {
 // Queries of 4 heads and keys of 2 out of rows of 64, heads of 8.
 constexpr std::string_view kInputs =
     "g (float16[2,5,64] o, float16[2,4,5,8] q, float16[2,2,5,8] k, float16[1,1,5,8] c, "
-    "float16[1,1,5,8] s, float16[5,8] b, float16[1,1,5,4] hc, float16[5,4] hs) => (";
+    "float16[1,1,5,8] s, float16[5,8] b, float16[1,1,5,4] hc, float16[5,4] hs, float16[5,2] qc, "
+    "float16[5,2] qs) => (";
 constexpr std::string_view kConstants =
     "int64[1] zero = {0}, int64[1] half = {4}, int64[1] all = {8}, int64[1] last = {3}, "
     "int64[1] three = {3}, int64[1] from = {32}, int64[1] to = {64}, int64[1] two = {2}, "
-    "int64[4] heads = {2, 5, 4, 8}, int64[2] halves = {4, 4}";
+    "int64[4] heads = {2, 5, 4, 8}, int64[2] halves = {4, 4}, int64[1] one = {1}, "
+    "int64[1] six = {6}, int64[1] fourth = {4}, int64[4] given = {2, 4, 5, 8}, "
+    "int64[3] joined = {2, 4, 40}";
 
 class RotaryTest : public KernelsTest {
  protected:
@@ -28,7 +31,7 @@ class RotaryTest : public KernelsTest {
 constexpr std::string_view kRotary =
     "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
     "r = Concat<axis = -1>(n, l) a = Mul(q, c) d = Mul(r, s) y = Add(a, d) ";
-constexpr std::string_view kLargest = "{Slice Slice Neg Concat Mul Mul Add}";
+constexpr std::string_view kLargest = "{Slice Slice Mul Neg Concat Mul Add}";
 
 TEST_F(RotaryTest, TakesAnEmbeddingFromAnyOfItsNodes) {
   for (const char* anchor : {"Slice", "Concat", "Mul"}) {
@@ -38,11 +41,11 @@ TEST_F(RotaryTest, TakesAnEmbeddingFromAnyOfItsNodes) {
       {"factors in front, a sum in the other order",
        Text("l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
             "r = Concat<axis = 3>(n, l) d = Mul(b, r) a = Mul(c, q) y = Add(d, a)"),
-       "Concat", std::string(kLargest)},
+       "Concat", "{Slice Slice Neg Concat Mul Mul Add}"},
       {"halves by a Split",
        Text("l, h = Split<axis = 3>(q, halves) n = Neg(h) r = Concat<axis = -1>(n, l) "
             "a = Mul(q, c) d = Mul(r, s) y = Add(a, d)"),
-       "Concat", "{Split Neg Concat Mul Mul Add}"},
+       "Concat", "{Split Mul Neg Concat Mul Add}"},
   });
 }
 
@@ -63,6 +66,54 @@ TEST_F(RotaryTest, TakesTheStandardsForm) {
                 "Concat", "{Split Mul Mul Sub Mul Mul Add Concat}"}});
 }
 
+// Of the first four channels; the others are moved.
+constexpr std::string_view kPartial =
+    "f = Slice(q, zero, half, last) l = Slice(f, zero, two, last) h = Slice(f, two, half, last) "
+    "n = Neg(h) r = Concat<axis = -1>(n, l) a = Mul(f, hc) d = Mul(r, hs) e = Add(a, d) "
+    "p = Slice(q, half, all, last) y = Concat<axis = -1>(e, p) ";
+constexpr std::string_view kPartialByHalves =
+    "l = Slice(q, zero, two, last) h = Slice(q, two, half, last) a = Mul(l, qc) d = Mul(h, qs) "
+    "e = Sub(a, d) i = Mul(h, qc) g = Mul(l, qs) j = Add(i, g) p = Slice(q, half, all, last) "
+    "y = Concat<axis = -1>(e, j, p) ";
+
+TEST_F(RotaryTest, TakesAPartOfTheChannels) {
+  for (const char* anchor : {"Slice", "Concat", "Mul"}) {
+    ExpectCases({{anchor, Text(kPartial), anchor,
+                  "{Slice Slice Slice Slice Mul Neg Concat Mul Add Concat}"},
+                 {anchor, Text(kPartialByHalves), anchor,
+                  "{Slice Slice Slice Mul Mul Sub Mul Mul Add Concat}"}});
+  }
+  // The first four channels are an embedding of their own if others read it, or if what stands
+  // behind them is something else.
+  const std::string front = "{Slice Slice Slice Mul Neg Concat Mul Add}";
+  ExpectCases({{"read", Text(kPartial, "y, e"), "Mul", front}});
+  ExpectCases({{"other channels", Text(absl::StrReplaceAll(kPartial, {{"half, all", "two, six"}})),
+                "Mul", front}});
+}
+
+// Each channel with its neighbour: as the standard defines it, and as GPT-J exports it.
+constexpr std::string_view kNeighbours =
+    "l = Slice(q, zero, all, last, two) h = Slice(q, one, all, last, two) a = Mul(l, hc) "
+    "d = Mul(h, hs) e = Sub(a, d) i = Mul(h, hc) f = Mul(l, hs) j = Add(i, f) "
+    "u = Unsqueeze(e, fourth) v = Unsqueeze(j, fourth) w = Concat<axis = -1>(u, v) "
+    "y = Reshape(w, given) ";
+constexpr std::string_view kGptJ =
+    "l = Slice(q, zero, all, last, two) h = Slice(q, one, all, last, two) n = Neg(h) "
+    "u = Unsqueeze(n, fourth) v = Unsqueeze(l, fourth) w = Concat<axis = -1>(u, v) "
+    "r = Reshape(w, given) a = Mul(q, c) d = Mul(r, s) y = Add(a, d) ";
+
+TEST_F(RotaryTest, TakesPairsOfNeighbours) {
+  for (const char* anchor : {"Slice", "Concat", "Mul", "Reshape"}) {
+    ExpectCases({{anchor, Text(kNeighbours), anchor,
+                  "{Slice Slice Mul Mul Sub Unsqueeze Mul Mul Add Unsqueeze Concat Reshape}"},
+                 {anchor, Text(kGptJ), anchor,
+                  "{Slice Slice Mul Neg Unsqueeze Unsqueeze Concat Reshape Mul Add}"}});
+  }
+  // Heads that are joined behind it.
+  ExpectCases({{"joined", Text(absl::StrReplaceAll(kNeighbours, {{"given", "joined"}})), "Concat",
+                "{Slice Slice Mul Mul Sub Unsqueeze Mul Mul Add Unsqueeze Concat Reshape}"}});
+}
+
 TEST_F(RotaryTest, ReadsXWhereItLies) {
   ExpectCases({{"a part of a product",
                 Text(absl::StrCat("p = Slice(o, from, to, two) t = Reshape(p, heads) "
@@ -70,7 +121,7 @@ TEST_F(RotaryTest, ReadsXWhereItLies) {
                                   "l = Slice(q2, zero, half, last) h = Slice(q2, half, all, last) "
                                   "n = Neg(h) r = Concat<axis = -1>(n, l) a = Mul(q2, c) "
                                   "d = Mul(r, s) y = Add(a, d)")),
-                "Concat", "{Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add}"}});
+                "Concat", "{Slice Reshape Transpose Slice Slice Mul Neg Concat Mul Add}"}});
 }
 
 TEST_F(RotaryTest, TakesTwoOutOfOneValue) {
@@ -85,8 +136,8 @@ TEST_F(RotaryTest, TakesTwoOutOfOneValue) {
       "g = Slice(o, from, to, two) i = Reshape(g, heads) w = Transpose<perm = [0,2,1,3]>(i) ";
   ExpectCases(
       {{"queries and keys", Text(heads + rotary("u", "1") + rotary("w", "2"), "y1, y2"), "Concat",
-        "{Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add "
-        "Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add}"},
+        "{Slice Reshape Transpose Slice Slice Mul Neg Concat Mul Add "
+        "Slice Reshape Transpose Slice Slice Mul Neg Concat Mul Add}"},
        {"of two Values", Text(rotary("q", "1") + rotary("k", "2"), "y1, y2"), "Concat",
         std::string(kLargest)}});
 }
@@ -154,6 +205,12 @@ TEST_F(RotaryTest, LeavesWhatIsNone) {
   leaves_changed("i = Mul(hc, h)", "i = Mul(hc, l)");
   leaves_changed("e = Sub(a, d)", "e = Sub(d, a)");
   leaves_changed("Concat<axis = -1>(e, j)", "Concat<axis = -1>(j, e)");
+  // Halves that are joined like neighbours, neighbours like halves.
+  leaves(absl::StrReplaceAll(kNeighbours, {{"zero, all, last, two", "zero, half, last"},
+                                           {"one, all, last, two", "half, all, last"}}));
+  leaves_changed("l = Slice(q, zero, half, last) h = Slice(q, half, all, last)",
+                 "l = Slice(q, zero, all, last, two) h = Slice(q, one, all, last, two)");
+  leaves(absl::StrReplaceAll(kNeighbours, {{"(u, v)", "(v, u)"}}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/kernels/attention/decode_attention.h"
 #include "runtime/kernels/cuda/common/operands.h"
 
@@ -16,8 +17,8 @@ static_assert(kDecodeRows == kDecodeTileRows);
 // Few queries over a cache of keys and values, see ../attention/decode_attention.cc.
 absl::StatusOr<KernelCode> CompileDecodeAttention(const KernelRequest& request) {
   using Parameters = DecodeAttentionParameters;
-  const Node& node = request.unit.node();
-  const DecodeAttention attention = ReadDecodeAttention(node);
+  const DecodeAttention attention = ReadDecodeAttention(request.unit.nodes);
+  const Node& node = *attention.node;
   Parameters p{};
   p.rows = static_cast<int>(attention.rows);
   p.keys = static_cast<int>(attention.keys);
@@ -26,6 +27,12 @@ absl::StatusOr<KernelCode> CompileDecodeAttention(const KernelRequest& request) 
   p.kv_heads = static_cast<int>(attention.kv_heads);
   p.all_rows = static_cast<int>(attention.batch * attention.kv_heads * attention.rows);
   p.log2_scale = attention.scale * kLog2E;
+  if (attention.table != nullptr) {
+    p.pages = {.table = {.is_wide = attention.table->dtype() == DType::kI64},
+               .page = FastDivide<uint32_t>(attention.k->dim(1)),
+               .each = attention.table->dim(1),
+               .pages = attention.k->dim(0)};
+  }
 
   Operands operands(request);
   const KernelOperand y = operands.Of(node.output(0));
@@ -35,8 +42,18 @@ absl::StatusOr<KernelCode> CompileDecodeAttention(const KernelRequest& request) 
   code.calls.push_back(DecodeAttentionCall(y.dtype(), channels, p));
   code.calls[0]
       .Bind(offsetof(Parameters, q), operands.Of(node.input(0)).slot)
-      .Bind(offsetof(Parameters, k), operands.Of(node.input(1)).slot)
-      .Bind(offsetof(Parameters, v), operands.Of(node.input(2)).slot);
+      .Bind(offsetof(Parameters, k), operands.Of(*attention.k).slot)
+      .Bind(offsetof(Parameters, v), operands.Of(*attention.v).slot);
+  if (attention.table != nullptr) {
+    code.calls[0]
+        .Bind(offsetof(Parameters, pages) + offsetof(DecodePages, table) + offsetof(Integers, at),
+              operands.Of(*attention.table).slot)
+        .Bind(offsetof(Parameters, pages) + offsetof(DecodePages, fault), Slot::Fault());
+    code.fault = [pages = p.pages.pages](uint64_t word) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Attention: a table names page ", FaultOf(word).number, " of ", pages));
+    };
+  }
   if (attention.lengths != nullptr) {
     code.calls[0].Bind(offsetof(Parameters, lengths), operands.Of(*attention.lengths).slot);
   }

@@ -58,16 +58,41 @@ __device__ __forceinline__ void LoadQueries(const DecodeAttentionParameters& p, 
   }
 }
 
+// The rows of the keys of one head, in k and v.
+template <bool kPaged>
+class Rows {
+ public:
+  __device__ __forceinline__ Rows(const DecodeAttentionParameters& p, int head)
+      : p_(p), head_(head) {}
+
+  __device__ __forceinline__ int64_t Of(int key) const {
+    if constexpr (!kPaged) return static_cast<int64_t>(head_) * p_.keys + key;
+    uint32_t at = static_cast<uint32_t>(key);  // of the page in the table
+    const uint32_t row = p_.pages.page.Split(at);
+    int64_t page = p_.pages.table[head_ / p_.kv_heads * p_.pages.each + at];
+    if (page < -p_.pages.pages || page >= p_.pages.pages) {
+      *p_.pages.fault = FaultWord({FaultKind::kIndex, 0, page});
+      page = 0;
+    }
+    if (page < 0) page += p_.pages.pages;
+    return (page * p_.pages.page.divisor + row) * p_.kv_heads + head_ % p_.kv_heads;
+  }
+
+ private:
+  const DecodeAttentionParameters& p_;
+  const int head_;
+};
+
 // Scores of 16 keys from `key` on in units of log2: s[n], columns 8n + 2t and 8n + 2t + 1. `last`
 // is a key that may be read.
-template <typename T, int kChannels>
-__device__ __forceinline__ void Score(const T* k, int key, int last, float factor,
-                                      const uint32_t (&q)[kChannels / 16][4], int g, int t,
-                                      float (&s)[2][4]) {
+template <typename T, int kChannels, bool kPaged>
+__device__ __forceinline__ void Score(const T* k, const Rows<kPaged>& rows, int key, int last,
+                                      float factor, const uint32_t (&q)[kChannels / 16][4], int g,
+                                      int t, float (&s)[2][4]) {
   uint4 words[2][kChannels / 32];
 #pragma unroll
   for (int n = 0; n < 2; ++n) {
-    const T* at = k + static_cast<int64_t>(min(key + 8 * n + g, last)) * kChannels + 8 * t;
+    const T* at = k + rows.Of(min(key + 8 * n + g, last)) * kChannels + 8 * t;
 #pragma unroll
     for (int c = 0; c < kChannels / 32; ++c) {
       words[n][c] = __ldcs(reinterpret_cast<const uint4*>(at + 32 * c));
@@ -123,9 +148,10 @@ __device__ __forceinline__ void Weigh(float (&s)[2][4], Tile<kChannels>& tile) {
 
 // y += weights · v. As operand b, column g of tile j is channel 8g + j % 8 of the 64 from 64 · (j /
 // 8) on.
-template <typename T, int kChannels>
-__device__ __forceinline__ void AddValues(const T* v, int key, int last, const float (&s)[2][4],
-                                          int g, int t, Tile<kChannels>& tile) {
+template <typename T, int kChannels, bool kPaged>
+__device__ __forceinline__ void AddValues(const T* v, const Rows<kPaged>& rows, int key, int last,
+                                          const float (&s)[2][4], int g, int t,
+                                          Tile<kChannels>& tile) {
   const uint32_t a[4] = {Packed<T>(s[0][0], s[0][1]), Packed<T>(s[0][2], s[0][3]),
                          Packed<T>(s[1][0], s[1][1]), Packed<T>(s[1][2], s[1][3])};
 #pragma unroll
@@ -135,7 +161,7 @@ __device__ __forceinline__ void AddValues(const T* v, int key, int last, const f
     for (int i = 0; i < 4; ++i) {
       const int own = key + 8 * (i / 2) + 2 * t + i % 2;
       // Rows behind the last key may hold anything; their weight of 0 would not cancel a NaN.
-      const T* at = v + static_cast<int64_t>(min(own, last)) * kChannels + 64 * c + 8 * g;
+      const T* at = v + rows.Of(min(own, last)) * kChannels + 64 * c + 8 * g;
       const uint4 read = __ldcs(reinterpret_cast<const uint4*>(at));
       words[i][0] = read.x;
       words[i][1] = read.y;
@@ -182,7 +208,7 @@ __device__ __forceinline__ void Share(const Tile<kChannels>& tile, int warp, int
   }
 }
 
-template <typename T, int kChannels>
+template <typename T, int kChannels, bool kPaged>
 __global__ void __launch_bounds__(kDecodeThreads)
     DecodeSplit(const __grid_constant__ DecodeAttentionParameters p) {
   WaitForLaunchBefore();
@@ -206,16 +232,15 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
   uint32_t q[kChannels / 16][4];
   LoadQueries<T, kChannels>(p, first_row, left, g, t, q);
-  const int64_t before = static_cast<int64_t>(head) * p.keys * kChannels;
-  const T* k = static_cast<const T*>(p.k) + before;
-  const T* v = static_cast<const T*>(p.v) + before;
+  const Rows<kPaged> rows(p, head);
+  const T *k = static_cast<const T*>(p.k), *v = static_cast<const T*>(p.v);
   Tile<kChannels> tile = {};
   tile.largest[0] = tile.largest[1] = kNone;
   for (int key = begin + warp * kKeys; key < end; key += kRound) {
     float s[2][4];
-    Score<T, kChannels>(k, key, end - 1, p.log2_scale, q, g, t, s);
+    Score<T, kChannels>(k, rows, key, end - 1, p.log2_scale, q, g, t, s);
     Weigh<kChannels>(s, tile);
-    AddValues<T, kChannels>(v, key, end - 1, s, g, t, tile);
+    AddValues<T, kChannels>(v, rows, key, end - 1, s, g, t, tile);
   }
   Share<kChannels>(tile, warp, g, t, shared);
   __syncthreads();
@@ -274,6 +299,12 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
 using DecodeKernel = void (*)(DecodeAttentionParameters);
 
+template <typename T>
+DecodeKernel SplitKernel(int channels, bool is_paged) {
+  if (is_paged) return channels == 64 ? DecodeSplit<T, 64, true> : DecodeSplit<T, 128, true>;
+  return channels == 64 ? DecodeSplit<T, 64, false> : DecodeSplit<T, 128, false>;
+}
+
 template <typename Select>
 DecodeKernel KernelOf(DType dtype, const Select& select) {
   return DTypeVisitor<DecodeKernel, Half, BHalf>::Visit(dtype, select);
@@ -288,7 +319,7 @@ KernelCall DecodeAttentionCall(DType dtype, int channels, const DecodeAttentionP
   return KernelCall::Of(KernelOf(dtype,
                                  [&](auto e) -> DecodeKernel {
                                    using T = decltype(e);
-                                   return channels == 64 ? DecodeSplit<T, 64> : DecodeSplit<T, 128>;
+                                   return SplitKernel<T>(channels, p.pages.pages > 0);
                                  }),
                         shape, p);
 }

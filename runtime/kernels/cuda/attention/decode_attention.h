@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "onnx_cudnn/dtype.h"
+#include "runtime/kernels/cuda/common/faults.h"
 #include "runtime/kernels/cuda/common/kernel_call.h"
 
 namespace onnx_cudnn {
@@ -11,10 +12,20 @@ namespace onnx_cudnn {
 inline constexpr int kDecodeThreads = 128;
 inline constexpr int kDecodeTileRows = 16;  // rows of a tensor core's product
 
+// Where the keys of a batch lie in caches [pages, page, heads, channels].
+struct DecodePages {
+  Integers table;             // [batch, each]: which pages, from the back if they are negative
+  FastDivide<uint32_t> page;  // keys of a page
+  int64_t each = 0;           // pages of a batch
+  int64_t pages = 0;
+  uint64_t* fault = nullptr;  // of a page that there is not
+};
+
 // y = softmax(scale · q·kᵀ)·v per head of k. q, y [heads, rows, channels], k, v [heads, keys,
-// channels], contiguous, at multiples of 16 bytes; heads counts those of all batches.
+// channels] or in pages, contiguous, at multiples of 16 bytes; heads counts those of all batches.
 struct DecodeAttentionParameters {
   const void *q, *k, *v;
+  DecodePages pages;       // without a table: k and v do not lie in pages
   const int64_t* lengths;  // by batch: keys that count, clamped to [0, keys]; nullptr: all
   void* y;
   // With several splits: sums [splits, heads · rows, channels] of exp2(s - m) · v, then {m, Σ

@@ -53,6 +53,8 @@ absl::StatusOr<KernelCode> CompileFlashAttention(const KernelRequest& request) {
     return absl::InternalError(absl::StrCat("a variant '", request.variant, "'"));
   }
   const DType dtype = found.y->dtype();
+  const int64_t full_boxes = CeilDiv(found.most_channels(), int64_t{kFlashChannels});
+  const int boxes = full_boxes == 3 ? 4 : static_cast<int>(full_boxes);
   const Dims& y = found.y_dims;
   FlashParameters p{};
   p.scale = static_cast<float>(found.scale * kLog2E);
@@ -60,14 +62,14 @@ absl::StatusOr<KernelCode> CompileFlashAttention(const KernelRequest& request) {
   p.keys = static_cast<int>(found.k.dims[2]);
   p.columns = static_cast<int>(y[3]);
   p.shared_by = static_cast<int>(y[1] / found.k.dims[1]);
-  p.stages = found.k.dims[2] > kFlashKeys ? kFlashMostStages : 1;
+  p.stages = found.k.dims[2] > FlashKeys(boxes) ? kFlashMostStages : 1;
   p.is_causal = found.is_causal;
   p.y_batch = found.y_strides[0];
   p.y_head = found.y_strides[1];
   p.y_row = found.y_strides[2];
   Operands operands(request);
   FlashForm form{.dtype = dtype,
-                 .boxes = static_cast<int>(CeilDiv(found.most_channels(), int64_t{kFlashChannels})),
+                 .boxes = boxes,
                  .mask = FlashMask::kNone,
                  .groups = groups,
                  .tiles = static_cast<int>(CeilDiv(y[2], int64_t{groups} * kFlashQueries)),
@@ -86,8 +88,8 @@ absl::StatusOr<KernelCode> CompileFlashAttention(const KernelRequest& request) {
     call.maps.push_back({at, slot, MapOf(view, dtype, rows)});
   };
   add_map(offsetof(FlashParameters, q), found.q, kFlashQueries);
-  add_map(offsetof(FlashParameters, k), found.k, kFlashKeys);
-  add_map(offsetof(FlashParameters, v), found.v, kFlashKeys);
+  add_map(offsetof(FlashParameters, k), found.k, FlashKeys(boxes));
+  add_map(offsetof(FlashParameters, v), found.v, FlashKeys(boxes));
   return OneCall(std::move(call), operands);
 }
 

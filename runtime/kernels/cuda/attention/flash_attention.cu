@@ -1,4 +1,4 @@
-// Attention of one head in tiles of 128 keys, by wgmma with online softmax:
+// Attention of one head in tiles of 64 or 128 keys, by wgmma with online softmax:
 //   s[i,j] = Σ_c q[i,c] · k[j,c] · scale + mask[i,j],  y[i] = Σ_j exp(s[i,j] − m_i) · v[j] / sum_i
 // in f32; weights are rounded to the type for the second product. One warp brings q, then k and v
 // tile by tile by TMA; each further warpgroup has 64 queries, whose scores, weights and sums stay
@@ -54,7 +54,7 @@ class Queries {
       float scores[kScores];
       BarrierWait(block_.full_k + 8 * at.buffer, at.parity);
       Score(scores, at.buffer);
-      WeighTile(scores, tile * kFlashKeys, at.buffer);
+      WeighTile(scores, tile * kKeys, at.buffer);
       if (lane_ == 0) BarrierArrive(block_.empty_k + 8 * at.buffer);
       BarrierWait(block_.full_v + 8 * at.buffer, at.parity);
       AddValues(scores, tile, at.buffer);
@@ -65,7 +65,11 @@ class Queries {
   }
 
  private:
-  static constexpr int kSums = kBoxes * kFlashChannels / 2;
+  static constexpr int kKeys = Block<kBoxes>::kKeys, kKeyBoxBytes = Block<kBoxes>::kKeyBoxBytes;
+  static constexpr int kSteps = kKeys / 16;  // along keys, per tile
+  // Of a thread. The sums of 128 channels at most are one product's.
+  static constexpr int kScores = kKeys / 2, kSums = (kBoxes < 2 ? 1 : 2) * kFlashChannels / 2;
+  static constexpr int kProducts = (kBoxes + 1) / 2;
 
   __device__ __forceinline__ void Score(float (&scores)[kScores], int stage) const {
     const uint32_t k = block_.k + stage * kBoxes * kKeyBoxBytes;
@@ -87,8 +91,8 @@ class Queries {
   __device__ __forceinline__ void WeighTile(float (&scores)[kScores], int first_key, int stage) {
     const int first_column = first_key + 2 * (lane_ % 4);
     AddMask(scores, first_key, stage);
-    const bool cuts = first_key + kFlashKeys > p_.keys ||
-                      (p_.is_causal && first_key + kFlashKeys > query_ - lane_ / 4 + 1);
+    const bool cuts =
+        first_key + kKeys > p_.keys || (p_.is_causal && first_key + kKeys > query_ - lane_ / 4 + 1);
     if (cuts) {
 #pragma unroll
       for (int i = 0; i < kScores; ++i) {
@@ -126,7 +130,7 @@ class Queries {
   __device__ __forceinline__ void AddMask(float (&scores)[kScores], int first_key,
                                           int stage) const {
     if constexpr (kMask == FlashMask::kRow) {
-      const uint32_t row = block_.mask + 4 * (stage * kFlashKeys + 2 * (lane_ % 4));
+      const uint32_t row = block_.mask + 4 * (stage * kKeys + 2 * (lane_ % 4));
 #pragma unroll
       for (int i = 0; i < kScores; i += 4) {
         float low, high;
@@ -184,19 +188,27 @@ class Queries {
     }
     if (tile > 0) {
 #pragma unroll
-      for (int i = 0; i < kSums; ++i) sums_[i] *= factor_[i / 2 % 2];
+      for (int i = 0; i < kProducts * kSums; ++i) {
+        sums_[i / kSums][i % kSums] *= factor_[i / 2 % 2];
+      }
     }
     const uint32_t v = block_.v + stage * kBoxes * kKeyBoxBytes;
-    Pin(sums_);
+#pragma unroll
+    for (auto& sums : sums_) Pin(sums);
     WgmmaFence();
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      WgmmaTransposed(T(), sums_, packed[i],
-                      TransposedOperand(v + i * 16 * kFlashRowBytes, kKeyBoxBytes),
-                      i > 0 || tile > 0);
+#pragma unroll
+      for (int part = 0; part < kProducts; ++part) {
+        WgmmaTransposed(
+            T(), sums_[part], packed[i],
+            TransposedOperand(v + 2 * part * kKeyBoxBytes + i * 16 * kFlashRowBytes, kKeyBoxBytes),
+            i > 0 || tile > 0);
+      }
     }
     WgmmaCommit();
-    WgmmaWait<0>(sums_);
+#pragma unroll
+    for (auto& sums : sums_) WgmmaWait<0>(sums);
   }
 
   // Divides, and writes rows through the shared memory of q.
@@ -219,8 +231,8 @@ class Queries {
         uint32_t words[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const int at = box * kFlashChannels / 2 + 4 * j + 2 * i;
-          words[i] = Pack(T(), sums_[at] * factors[i % 2], sums_[at + 1] * factors[i % 2]);
+          const float* at = sums_[box / 2] + box % 2 * kFlashChannels / 2 + 4 * j + 2 * i;
+          words[i] = Pack(T(), at[0] * factors[i % 2], at[1] * factors[i % 2]);
         }
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
                          first ^ j << 4),
@@ -260,7 +272,7 @@ class Queries {
   int own_row_, name_, query_;  // the warp's first row in its group, a barrier, the thread's query
   uint32_t q_;
   int64_t mask_before_;
-  float sums_[kSums];
+  float sums_[kProducts][kSums];
   float largest_[2] = {-std::numeric_limits<float>::infinity(),
                        -std::numeric_limits<float>::infinity()};
   float sum_[2] = {0, 0};
@@ -312,13 +324,15 @@ KernelCall Call(const FlashForm& form, const LaunchShape& shape, const FlashPara
 
 template <typename T>
 KernelCall Call(const FlashForm& form, const LaunchShape& shape, const FlashParameters& p) {
-  return form.boxes == 1 ? Call<T, 1>(form, shape, p) : Call<T, 2>(form, shape, p);
+  if (form.boxes == 1) return Call<T, 1>(form, shape, p);
+  return form.boxes == 2 ? Call<T, 2>(form, shape, p) : Call<T, 4>(form, shape, p);
 }
 
 }  // namespace
 
 int FlashSharedBytes(int boxes, int groups, int stages) {
-  const int tile_bytes = 2 * boxes * kKeyBoxBytes + kFlashKeys * static_cast<int>(sizeof(float));
+  const int tile_bytes =
+      2 * boxes * KeyBoxBytes(boxes) + FlashKeys(boxes) * static_cast<int>(sizeof(float));
   return kAlignment + groups * boxes * kQueryBoxBytes + stages * tile_bytes;
 }
 

@@ -10,17 +10,16 @@ namespace onnx_cudnn::flash_attention {
 
 constexpr int kWarp = 32, kGroupWarps = 4, kGroup = 128;
 constexpr int kAlignment = 1024;  // of the swizzle pattern
-constexpr int kKeyBoxBytes = kFlashKeys * kFlashRowBytes;
 constexpr int kQueryBoxBytes = kFlashQueries * kFlashRowBytes;
 constexpr int kMostThreads = kFlashMostGroups * kGroup + kWarp;
 constexpr float kLog2E = 1.4426950408889634F;
 
+constexpr int KeyBoxBytes(int boxes) { return FlashKeys(boxes) * kFlashRowBytes; }
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-constexpr int kSteps = kFlashKeys / 16;  // along keys, per tile
-constexpr int kScores = kFlashKeys / 2;  // of a thread
-constexpr int kMaskLoads = 16;           // in flight per thread: more would spill
-constexpr int kStepBytes = 32;           // of 16 channels
+constexpr int kMaskLoads = 16;  // in flight per thread: more would spill
+constexpr int kStepBytes = 32;  // of 16 channels
 
 __device__ __forceinline__ float Exp2(float x) {
   float y;
@@ -39,6 +38,8 @@ __device__ __forceinline__ float MaskNumber(float number) {
 // Shared memory addresses and what a block computes.
 template <int kBoxes>
 struct Block {
+  static constexpr int kKeys = FlashKeys(kBoxes), kKeyBoxBytes = KeyBoxBytes(kBoxes);
+
   uint32_t full_k, full_v, empty_k, empty_v;
   uint32_t q, k, v, mask;
   int head, batch, first_query, tiles;
@@ -60,7 +61,7 @@ struct Block {
     const int queries = groups * kFlashQueries;
     first_query = tile * queries;
     const int seen = p.is_causal ? min(p.keys, first_query + queries) : p.keys;
-    tiles = (seen + kFlashKeys - 1) / kFlashKeys;
+    tiles = (seen + kKeys - 1) / kKeys;
   }
 };
 
@@ -78,13 +79,14 @@ __device__ __forceinline__ float MaskAt(const FlashParameters& p, int64_t at) {
 template <typename T, int kBoxes, FlashMask kMask>
 __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block<kBoxes>& block,
                                            int groups) {
+  constexpr int kKeys = Block<kBoxes>::kKeys, kKeyBoxBytes = Block<kBoxes>::kKeyBoxBytes;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int kv_head = block.head / p.shared_by;
   const int64_t before = block.batch * p.mask_batch + block.head * p.mask_head;
   PipelineState at;
   for (int tile = 0; tile < block.tiles; ++tile) {
     const uint32_t full_k = block.full_k + 8 * at.buffer, full_v = block.full_v + 8 * at.buffer;
-    const int first_key = tile * kFlashKeys;
+    const int first_key = tile * kKeys;
     BarrierWait(block.empty_k + 8 * at.buffer, at.parity ^ 1);
     if (lane == 0) {
       const int q_bytes = tile == 0 ? groups * kBoxes * kQueryBoxBytes : 0;
@@ -101,13 +103,12 @@ __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block
     }
     if constexpr (kMask == FlashMask::kRow) {
 #pragma unroll
-      for (int i = 0; i < kFlashKeys / kWarp; ++i) {
+      for (int i = 0; i < kKeys / kWarp; ++i) {
         const int own = i * kWarp + lane, key = min(first_key + own, p.keys - 1);
         const float number = MaskNumber(MaskAt<T>(p, before + key * p.mask_key));
-        asm volatile(
-            "st.shared.f32 [%0], %1;" ::"r"(block.mask + 4 * (at.buffer * kFlashKeys + own)),
-            "f"(number)
-            : "memory");
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(block.mask + 4 * (at.buffer * kKeys + own)),
+                     "f"(number)
+                     : "memory");
       }
       __syncwarp();
       if (lane == 0) BarrierArrive(full_k);

@@ -8,12 +8,15 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kFlashKeys = 128;     // per tile
 inline constexpr int kFlashQueries = 64;   // per warpgroup
 inline constexpr int kFlashChannels = 64;  // per box: 128 bytes
 inline constexpr int kFlashRowBytes = 128;
 inline constexpr int kFlashMostStages = 2;
 inline constexpr int kFlashMostGroups = 2;
+
+// Per tile. Two tiles of k and v of 256 channels, and q, fill shared memory; a thread has the sums
+// of that many channels of one query, so that fewer scores fit into its registers.
+constexpr int FlashKeys(int boxes) { return boxes > 2 ? 64 : 128; }
 
 // Where the numbers that are added to the scores come from.
 enum class FlashMask : uint8_t {
@@ -25,7 +28,7 @@ enum class FlashMask : uint8_t {
 // The form of a launch.
 struct FlashForm {
   DType dtype;  // f16 or bf16
-  int boxes;    // of 64 channels per row of q, k, v and y: 1 or 2
+  int boxes;    // of 64 channels per row of q, k, v and y: 1, 2 or 4
   FlashMask mask;
   int groups;  // warpgroups that multiply, 64 queries each
   int tiles;   // of queries
@@ -33,7 +36,7 @@ struct FlashForm {
 };
 
 // y = softmax(scale · q·k + mask)·v. q, k, v: maps [channels, rows, heads, batch] with 128-byte
-// swizzle, boxes of 64 channels × 64 queries or 128 keys. Zero channels fill the last box.
+// swizzle, boxes of 64 channels × 64 queries or a tile of keys. Zero channels fill the last box.
 struct FlashParameters {
   TensorMapBytes q, k, v;
   const void* mask;

@@ -55,8 +55,11 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
   const int width = kVectorBytes / source.element_bytes();
   Part made;
   RotaryPart& part = made.part;
-  part.half = static_cast<int>(dims.back() / 2);
-  made.whole = part.half % width == 0 && AreWhole(view->strides, view->offset, width);
+  part.row = static_cast<int>(dims.back());
+  part.pairs = static_cast<int>(rotary.turned / 2);
+  part.interleaved = rotary.interleaved;
+  made.whole = part.pairs % width == 0 && part.row % width == 0 &&
+               AreWhole(view->strides, view->offset, width);
   part.x = OperandOf(view->strides);
   made.x = source.slot;
   made.x.offset += view->offset * source.element_bytes();
@@ -64,7 +67,7 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
     const KernelOperand found = operands.Of(value);
     Dims rows = dims;
     rows.back() = value.dim(value.rank() - 1);
-    part.second_angles = static_cast<int>(rows.back() - part.half);
+    part.shares_angles = rows.back() == part.pairs;
     const Strides all = BroadcastStrides(found, rows);
     const absl::Span<const int64_t> strides(all.strides, all.rank);
     operand = OperandOf(strides);
@@ -133,8 +136,10 @@ absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
   int64_t items = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     p.parts[i] = parts[i].part;
-    p.parts[i].vectors = FastDivide<uint64_t>(parts[i].part.half / width);
-    p.parts[i].items = rotaries[i].rows().elements() / 2 / width;
+    const RotaryPart& part = p.parts[i];
+    const int64_t threads = (part.row - part.pairs) / width;
+    p.parts[i].threads = FastDivide<uint64_t>(threads);
+    p.parts[i].items = rotaries[i].x->elements() / part.row * threads;
     items += p.parts[i].items;
   }
   if (items >= kMostItems) return absl::UnimplementedError("tensors of 2^31 vectors or more");

@@ -1,5 +1,5 @@
-// Rotary embeddings. A thread computes the same elements of both halves of a row, which depend on
-// each other, in f32.
+// Rotary embeddings. A thread computes both channels of as many pairs as a vector has elements, in
+// f32, or copies a vector.
 #include "runtime/kernels/cuda/attention/rotary.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -8,15 +8,50 @@
 namespace onnx_cudnn {
 namespace {
 
-template <typename T, int kWidth>
-__device__ __forceinline__ void Load(const RotaryOperand& operand, const uint64_t* index,
-                                     int column, float (&numbers)[kWidth]) {
-  int64_t at = column;
+template <typename T>
+__device__ __forceinline__ const T* RowOf(const RotaryOperand& operand, const uint64_t* index) {
+  int64_t at = 0;
 #pragma unroll
   for (int a = 0; a < kMostRotaryAxes; ++a) {
     at += static_cast<int64_t>(index[a]) * operand.strides[a];
   }
-  WidenAll(LoadVector<kWidth>(static_cast<const T*>(operand.data) + at), numbers);
+  return static_cast<const T*>(operand.data) + at;
+}
+
+template <typename T, int kWidth>
+__device__ __forceinline__ void Load(const T* from, float (&numbers)[kWidth]) {
+  WidenAll(LoadVector<kWidth>(from), numbers);
+}
+
+// Two vectors that have the channels of each pair side by side, as one of all first and one of all
+// second channels.
+template <int kWidth>
+__device__ __forceinline__ void Unzip(float (&pairs)[2][kWidth]) {
+  float all[2 * kWidth];
+#pragma unroll
+  for (int i = 0; i < 2 * kWidth; ++i) all[i] = pairs[i / kWidth][i % kWidth];
+#pragma unroll
+  for (int i = 0; i < 2 * kWidth; ++i) pairs[i % 2][i / 2] = all[i];
+}
+
+template <int kWidth>
+__device__ __forceinline__ void Zip(float (&pairs)[2][kWidth]) {
+  float all[2 * kWidth];
+#pragma unroll
+  for (int i = 0; i < 2 * kWidth; ++i) all[i] = pairs[i % 2][i / 2];
+#pragma unroll
+  for (int i = 0; i < 2 * kWidth; ++i) pairs[i / kWidth][i % kWidth] = all[i];
+}
+
+// The angles of the pairs from `pair` on.
+template <typename T, int kWidth>
+__device__ __forceinline__ void LoadAngles(const RotaryPart& part, const T* row, int pair,
+                                           float (&angles)[2][kWidth]) {
+  const bool unzips = part.interleaved && !part.shares_angles;
+  const int first = unzips ? 2 * pair : pair;
+  Load(row + first, angles[0]);
+  Load(row + first + (part.shares_angles ? 0 : unzips ? kWidth : part.pairs), angles[1]);
+  if (unzips) Unzip(angles);
 }
 
 template <typename T, int kWidth>
@@ -29,7 +64,7 @@ __global__ void __launch_bounds__(kRotaryThreads)
   const RotaryPart& part = p.parts[which];
   if (item >= part.items) return;
   uint64_t row = static_cast<uint64_t>(item);
-  const int column = static_cast<int>(part.vectors.Split(row)) * kWidth;
+  const int pair = static_cast<int>(part.threads.Split(row)) * kWidth;
   int64_t y_row = static_cast<int64_t>(row);
   if (part.is_cache) y_row = part.cache.TargetOf(y_row, part.places, part.fault);
   if (y_row < 0) return;
@@ -37,26 +72,28 @@ __global__ void __launch_bounds__(kRotaryThreads)
 #pragma unroll
   for (int a = 0; a < kMostRotaryAxes; ++a) index[a] = part.axes[a].Split(row);
 
-  float x[2][kWidth], cosines[2][kWidth] = {}, sines[2][kWidth] = {};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    Load<T>(part.x, index, column + h * part.half, x[h]);
-    if (part.cosines.data == nullptr) continue;
-    const int angle = column + h * part.second_angles;
-    Load<T>(part.cosines, index, angle, cosines[h]);
-    Load<T>(part.sines, index, angle, sines[h]);
+  const T* from = RowOf<T>(part.x, index);
+  T* to = static_cast<T*>(part.y) + y_row * part.row;
+  if (pair >= part.pairs) {
+    StoreVector(to + part.pairs + pair, LoadVector<kWidth>(from + part.pairs + pair));
+    return;
   }
-  float y[2][kWidth];
+  const int first = part.interleaved ? 2 * pair : pair;
+  const int second = first + (part.interleaved ? kWidth : part.pairs);
+  float x[2][kWidth], cosines[2][kWidth], sines[2][kWidth], y[2][kWidth];
+  Load(from + first, x[0]);
+  Load(from + second, x[1]);
+  if (part.interleaved) Unzip(x);
+  LoadAngles(part, RowOf<T>(part.cosines, index), pair, cosines);
+  LoadAngles(part, RowOf<T>(part.sines, index), pair, sines);
 #pragma unroll
   for (int i = 0; i < kWidth; ++i) {
-    y[0][i] = x[0][i], y[1][i] = x[1][i];
-    if (part.cosines.data == nullptr) continue;
     y[0][i] = x[0][i] * cosines[0][i] - x[1][i] * sines[0][i];
     y[1][i] = x[1][i] * cosines[1][i] + x[0][i] * sines[1][i];
   }
-  T* to = static_cast<T*>(part.y) + y_row * 2 * part.half + column;
-  StoreVector(to, NarrowAll<T>(y[0]));
-  StoreVector(to + part.half, NarrowAll<T>(y[1]));
+  if (part.interleaved) Zip(y);
+  StoreVector(to + first, NarrowAll<T>(y[0]));
+  StoreVector(to + second, NarrowAll<T>(y[1]));
 }
 
 template <typename T>

@@ -19,9 +19,9 @@ struct RotaryOperand {
   int64_t strides[kMostRotaryAxes] = {};
 };
 
-// y[r, i] = x[r, i]·cos[r, i] − x[r, i + half]·sin[r, i] and y[r, i + half] =
-// x[r, i + half]·cos[r, i + second] + x[r, i]·sin[r, i + second] for i < half; or y = x without
-// cosines. Row r of y may be one of a cache.
+// Of each row r of x pairs of channels are turned: those at i and i + pairs or, interleaved, 2i and
+// 2i + 1, for i < pairs: y₁ = x₁·cos₁ − x₂·sin₁, y₂ = x₂·cos₂ + x₁·sin₂. The channels behind them
+// are copied. Row r of y may be one of a cache.
 struct RotaryPart {
   RotaryOperand x, cosines, sines;
   void* y = nullptr;      // row-major
@@ -30,18 +30,20 @@ struct RotaryPart {
   uint64_t* fault = nullptr;
   SequenceRows cache;
   FastDivide<uint64_t> axes[kMostRotaryAxes];  // extents, the innermost first
-  FastDivide<uint64_t> vectors;                // of a half
-  int half = 0;
-  int second_angles = 0;  // from the first half's to the second's: half, or 0 if these are the same
-  int64_t items = 0;      // vectors of all halves, one per thread
+  FastDivide<uint64_t> threads;                // of a row: for vectors of pairs, then of copies
+  int row = 0;                                 // channels
+  int pairs = 0;
+  bool interleaved = false;
+  bool shares_angles = false;  // one for both channels of a pair; otherwise they lie as x's do
+  int64_t items = 0;           // threads of all rows
 };
 
 struct RotaryParameters {
   RotaryPart parts[3];  // the last ones may have no items
 };
 
-// whole: halves, strides and addresses are multiples of 16 bytes, and a thread has 16 bytes of each
-// half; otherwise it has one element.
+// whole: halves, copied channels, strides and addresses are multiples of 16 bytes, and a thread has
+// 16 bytes of each half, or of what is copied; otherwise it has one pair or one element.
 KernelCall RotaryCall(DType dtype, bool whole, const RotaryParameters& parameters);
 
 }  // namespace onnx_cudnn
