@@ -1,5 +1,6 @@
 #include "runtime/cuda/cuda_streams.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -177,6 +178,9 @@ class CudaStreams final : public StreamSet {
   }
 
   absl::StatusOr<double> MsBetween(int from, int to) override {
+    if (std::max(from, to) >= static_cast<int>(marks_.size())) {
+      return absl::InternalError(absl::StrCat("mark ", std::max(from, to), " was not reached"));
+    }
     float ms = 0;
     RETURN_IF_ERROR(
         CUDA_STATUS(cudaEventElapsedTime, &ms, marks_[from].get(), marks_[to].get()));

@@ -175,7 +175,9 @@ TEST_F(StreamsTest, MarksWithinACaptureAreTimedByEachReplay) {
     EXPECT_EQ(*streams_->MsBetween(3, 0), 2);  // a millisecond for each launch
     EXPECT_EQ(*streams_->MsBetween(0, 3), -2);
   }
-  EXPECT_EQ(streams_->MsBetween(3, 1).status().code(), absl::StatusCode::kInternal);
+  for (const int never : {1, 4}) {
+    EXPECT_EQ(streams_->MsBetween(3, never).status().code(), absl::StatusCode::kInternal);
+  }
 }
 
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {
