@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/callers_tensors.h"
@@ -228,6 +229,7 @@ void Executor::Resolve(int index) {
 absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                            void* callers_stream, const std::atomic<bool>* cancel) {
   const Graph& graph = program_->graph;
+  const HostScope scope("run");
   RETURN_IF_ERROR(CheckPointers(graph, inputs, outputs));
   RETURN_IF_ERROR(LockArena());
   const absl::Cleanup end = [this] { UnlockArena(); };
