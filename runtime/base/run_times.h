@@ -38,8 +38,8 @@ struct RunTimes {
 // From now on the PhaseTimers of this thread add to `times`; nullptr: to none.
 void CollectRunTimes(RunTimes* times);
 
-// A phase lasts as long as this lives; also a HostScope of its name. Costs nothing more than that on
-// a thread that collects no times.
+// A phase lasts as long as this lives; also a HostScope of its name. Costs nothing more than that
+// on a thread that collects no times.
 class PhaseTimer : NotCopyable {
  public:
   explicit PhaseTimer(RunPhase phase);

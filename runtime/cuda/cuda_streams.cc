@@ -182,8 +182,7 @@ class CudaStreams final : public StreamSet {
       return absl::InternalError(absl::StrCat("mark ", std::max(from, to), " was not reached"));
     }
     float ms = 0;
-    RETURN_IF_ERROR(
-        CUDA_STATUS(cudaEventElapsedTime, &ms, marks_[from].get(), marks_[to].get()));
+    RETURN_IF_ERROR(CUDA_STATUS(cudaEventElapsedTime, &ms, marks_[from].get(), marks_[to].get()));
     return ms;
   }
 

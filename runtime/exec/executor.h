@@ -129,9 +129,9 @@ class Executor {
   FaultWords faults_;
   std::unique_ptr<CapturedGraph> graph_;
   std::string capture_note_;
-  int runs_ = 0;        // successful ones, at most 2
+  int runs_ = 0;         // successful ones, at most 2
   double begun_us_ = 0;  // the last Run with times_steps, by HostClockUs
-  int unfinished_ = 0;  // Runs that may still be in progress
+  int unfinished_ = 0;   // Runs that may still be in progress
   bool poison_ = false;
 };
 

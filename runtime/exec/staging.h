@@ -43,7 +43,7 @@ class Staging {
   // Copies outputs from pinned memory to the caller's.
   void Deliver() const;
 
-  int64_t bytes() const;  // of all buffers, including pinned ones
+  int64_t bytes() const;            // of all buffers, including pinned ones
   int64_t bytes_copied_in() const;  // that CopyIn copies since the last Prepare
   int64_t bytes_copied_out() const;
 

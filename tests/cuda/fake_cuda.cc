@@ -302,9 +302,8 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   COUNT();
   if (flags == cudaEventRecordDefault) return Record(event, stream);
   if (!ToFake(stream)->captures) return cudaErrorInvalidValue;
-  return Enqueue(stream, [=] {
-    *ToFake(event) = {.was_recorded = true, .launches = state->launches};
-  });
+  return Enqueue(stream,
+                 [=] { *ToFake(event) = {.was_recorded = true, .launches = state->launches}; });
 }
 
 // Between events that graphs recorded a launch takes a millisecond.

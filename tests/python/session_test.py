@@ -177,16 +177,6 @@ class ErrorTest(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "end_profiling: session.profile"):
             session().end_profiling()
 
-    def test_profile(self):
-        steps = session().profile({"a": A, "b": B}, runs=3)
-        self.assertEqual([(step["ops"], step["engine"]) for step in steps], [(["Add"], "host"), (["Sub"], "host")])
-        self.assertEqual(steps[0]["bytes"], 3 * A.nbytes)
-        self.assertAlmostEqual(sum(step["share"] for step in steps), 1)
-        for step in steps:
-            self.assertGreater(step["us"], 0)
-            self.assertAlmostEqual(step["of_floor"], step["floor_us"] / step["us"])
-        self.expect(oc.InvalidArgument, ValueError, "expected 1 run or more", lambda: session().profile({"a": A, "b": B}, runs=0))
-
     def test_an_op_that_is_not_implemented(self):
         model = models.model([helper.make_node("ImageDecoder", ["x"], ["y"])], [("x", TensorProto.UINT8, [2])], [("y", TensorProto.UINT8, [1, 1, 3])], opset=20)
         self.expect(oc.Unimplemented, NotImplementedError, "ImageDecoder", lambda: session(model).run(None, {"x": np.zeros(2, np.uint8)}))
