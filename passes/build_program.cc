@@ -1,6 +1,7 @@
 #include "passes/build_program.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,20 +11,26 @@
 #include "passes/partition/partition_order.h"
 #include "passes/partition/saved_cover.h"
 #include "passes/place_steps.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Milliseconds since the previous call.
+// Stretches that follow each other, as HostScopes.
 class Laps {
  public:
-  double Next() {
+  explicit Laps(const char* first) { scope_.emplace(first); }
+  // Ends the stretch and begins `next`; nullptr: none. Returns its milliseconds.
+  double Next(const char* next) {
+    scope_.reset();
+    if (next != nullptr) scope_.emplace(next);
     const absl::Time before = std::exchange(last_, absl::Now());
     return absl::ToDoubleMilliseconds(last_ - before);
   }
 
  private:
+  std::optional<HostScope> scope_;
   absl::Time last_ = absl::Now();
 };
 
@@ -105,11 +112,11 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
     const Target& target, const BuildOptions& options) {
   BuildTimes unread;
   BuildTimes& times = options.times == nullptr ? unread : *options.times;
-  Laps laps;
+  Laps laps("bind and fold");
   auto program = std::make_shared<Program>();
   const double folded_ms = times.fold_ms;
   ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options, &target));
-  times.bind_ms += laps.Next() - (times.fold_ms - folded_ms);
+  times.bind_ms += laps.Next("partition") - (times.fold_ms - folded_ms);
   Refusals refused;
   double compile_ms = 0;
   ASSIGN_OR_RETURN(program->partitions,
@@ -121,7 +128,7 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
                                    .cover = options.cover,
                                    .compile_ms = &compile_ms}));
   if (options.saves_cover) program->cover = CoverToText(program->partitions, target);
-  times.partition_ms += laps.Next() - compile_ms;
+  times.partition_ms += laps.Next("plan") - compile_ms;
   times.compile_ms += compile_ms;
   if (options.on_partitions) {
     options.on_partitions(program->graph, program->partitions, refused);
@@ -141,7 +148,7 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
   for (const ScheduledStep& s : program->schedule.steps) {
     program->remarks.push_back(Describe(program->partitions[s.step], s));
   }
-  times.plan_ms += laps.Next();
+  times.plan_ms += laps.Next(nullptr);
   return std::shared_ptr<const Program>(std::move(program));
 }
 

@@ -52,6 +52,7 @@ THIRD_PARTY = {
     r"(tiffio|openjpeg)\.h|webp/": ["runtime/images/"],
     r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker_lines.cc", "runtime/session/worker_job.cc", "runtime/triton/", "tools/", "tests/tools/", "tests/triton/"],
     r"triton/core/": ["runtime/triton/triton_api.h"],
+    r"nvtx3/": ["runtime/base/nvtx.cc", "tests/base/nvtx_test.cc"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"nanobind/": ["python/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],

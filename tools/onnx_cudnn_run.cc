@@ -1,4 +1,5 @@
 // onnx-cudnn-run: loads a model, runs it, and reports outputs and times.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -7,8 +8,6 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "tools/common/check_report.h"
 #include "tools/common/doctor_report.h"
@@ -20,6 +19,7 @@
 #include "tools/common/load_session.h"
 #include "tools/common/new_shapes.h"
 #include "tools/common/plan_flags.h"
+#include "tools/common/profile_model.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
 #include "tools/common/time_runs.h"
@@ -120,6 +120,18 @@ ABSL_FLAG(bool, check_partitions, false,
           "Runs each partition alone, fused as in a normal run, on inputs that the ops' "
           "references compute on the host, and prints how far its outputs differ from the "
           "references, the worst first. Exit code 4 if one is wrong. No runs are timed.");
+ABSL_FLAG(
+    bool, profile, false,
+    "Prints a table of the steps of the runs: time (medians of --runs, at least 10), share, "
+    "lower bound as a share of it, GB/s, TFLOP/s, engine, ONNX nodes, kernel. On a GPU events "
+    "within the CUDA graph time them, on the CPU device the host's clock does.");
+ABSL_FLAG(std::string, profile_by, "step",
+          "Rows of --profile: step, op (steps with the same ops) or layer (by the names of nodes, "
+          "up to their last / or dot).");
+ABSL_FLAG(
+    std::string, trace, "",
+    "Writes what the host did and when each step and copy ran to this file, as Chrome's trace "
+    "events: Perfetto (ui.perfetto.dev) opens it.");
 ABSL_FLAG(bool, check, false,
           "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
           "if there is none; cpu with --device cpu), and on which engine: prints every node that "
@@ -136,6 +148,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-run";
+constexpr int kLeastProfiledRuns = 10;
 constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONNX model.
 
   onnx-cudnn-run resnet50.onnx                                          random input, output summary, latency
@@ -146,6 +159,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
   onnx-cudnn-run model.onnx --target h200 --precision fp16 --verify d   what fp16 would differ by, without a GPU
   onnx-cudnn-run model.onnx --device cuda --check-partitions            which partition is wrong, if any
+  onnx-cudnn-run model.onnx --profile --profile-by layer --trace t.json where the time goes
   onnx-cudnn-run model.onnx --check                                     does every node run, and on which engine
   onnx-cudnn-run --doctor                                               what this host lacks for runs on a GPU
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
@@ -158,6 +172,9 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}],
+  profile {captured, graph_note, runs, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
+    steps [{index, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
+    groups [{name, steps, us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}]}, trace (the file),
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
              the parts are what the first and the longest run spent: {program_ms (building), load_ms (kernels), lock_ms (waiting for other
@@ -177,6 +194,7 @@ struct Options {
   SessionOptions session;
   InputRequest inputs;
   RunTiming timing;
+  ProfileRequest profile;
   int top;
   std::optional<double> rtol, atol;
   std::string output_dir, verify, labels;
@@ -252,6 +270,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   ASSIGN_OR_RETURN(options.session, SessionFromFlags());
   timing.binds_again = options.session.tune == TuneMode::kBackground ||
                        options.session.first_program == FirstProgram::kQuick;
+  options.profile = {.table = absl::GetFlag(FLAGS_profile),
+                     .trace = absl::GetFlag(FLAGS_trace),
+                     .runs = std::max(timing.runs, kLeastProfiledRuns)};
+  ASSIGN_OR_RETURN(options.profile.by, ParseProfileBy(absl::GetFlag(FLAGS_profile_by)));
   if (options.check_partitions) timing.runs = 0;
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
@@ -259,16 +281,6 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   options.inputs.shapes = GivenInputs().shapes;
   options.inputs.seed = absl::GetFlag(FLAGS_seed);
   return options;
-}
-
-absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
-                                            const std::vector<NamedView>& inputs,
-                                            RunReport& report) {
-  const absl::Time start = absl::Now();
-  Result<std::vector<Tensor>> outputs = session.Run(inputs);
-  if (!outputs.ok()) return ToStatus(outputs.error());
-  report.first_run_ms = absl::ToDoubleMilliseconds(absl::Now() - start) - session.stats().plan_ms;
-  return std::move(outputs).value();
 }
 
 absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs,
@@ -290,6 +302,7 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   if (!options.labels.empty()) {
     ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
   }
+  SessionProfiler profiler(options.profile);
   ASSIGN_OR_RETURN(const Session session, LoadSession(options.model, options.session));
   report.device = session.device();
   report.note = session.device_note();
@@ -319,6 +332,7 @@ absl::StatusOr<RunReport> RunModel(Options options) {
     if (!checked.ok()) return ToStatus(checked.error());
     report.partitions = std::move(checked).value();
   }
+  RETURN_IF_ERROR(profiler.Finish(session, views, report));
   RETURN_IF_ERROR(TimeRuns(session, options.timing, views, outputs, report));
   ASSIGN_OR_RETURN(report.new_shapes, TimeNewShapes(session, options.new_shapes, options.inputs,
                                                     options.timing.warm_up_ms));

@@ -15,6 +15,7 @@
 #include "passes/partition/cost_search.h"
 #include "passes/partition/partition_order.h"
 #include "passes/partition/saved_cover.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
@@ -150,6 +151,7 @@ class Search {
 
  private:
   absl::StatusOr<std::vector<Partition>> Confirm(std::vector<Candidate> chosen) {
+    const HostScope scope("compile");
     const absl::Time start = absl::Now();
     absl::StatusOr<std::vector<Partition>> confirmed = confirmer_.Confirm(std::move(chosen));
     compile_ms_ += absl::ToDoubleMilliseconds(absl::Now() - start);

@@ -182,13 +182,13 @@ class SessionOptions(_Strict, _core.SessionOptions):
 
     @property
     def enable_profiling(self) -> bool:
-        """False: onnx-cudnn-bench profiles."""
+        """False: session.profile times each step."""
         return False
 
     @enable_profiling.setter
     def enable_profiling(self, value: bool) -> None:
         if value:
-            raise Unimplemented("option enable_profiling: python -m onnx_cudnn bench MODEL shows times")
+            raise Unimplemented("option enable_profiling: session.profile(inputs) times each step")
 
     @property
     def optimized_model_filepath(self) -> str:

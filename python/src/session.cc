@@ -28,6 +28,25 @@ RunOptions RunOptionsOf(uint64_t stream, const CancelFlag* cancel) {
           .cancel = cancel == nullptr ? nullptr : cancel->raw()};
 }
 
+nb::dict DictOf(const ProfiledStep& step) {
+  nb::dict dict;
+  dict["index"] = step.index;
+  dict["stream"] = step.stream;
+  dict["engine"] = step.engine;
+  dict["variant"] = step.variant;
+  dict["nodes"] = step.nodes;
+  dict["ops"] = step.ops;
+  dict["us"] = step.us;
+  dict["share"] = step.share;
+  dict["floor_us"] = step.floor_us;
+  dict["of_floor"] = step.of_floor();
+  dict["flops"] = step.flops;
+  dict["bytes"] = step.bytes;
+  dict["gb_per_s"] = step.gb_per_s();
+  dict["tflop_per_s"] = step.tflop_per_s();
+  return dict;
+}
+
 class PyBinding {
  public:
   // Keeps the Python objects whose memory is bound.
@@ -118,6 +137,17 @@ class PySession {
   std::vector<ValueInfo> OutputsFor(const NamedTensors& inputs) const {
     Released released;
     return ValueOf(session_->OutputsFor(ViewsOf(inputs)));
+  }
+  // One dict per step.
+  nb::list Profile(const NamedTensors& inputs, int runs) const {
+    RunProfile profile;
+    {
+      Released released;
+      profile = ValueOf(session_->Profile(ViewsOf(inputs), {.runs = runs}));
+    }
+    nb::list steps;
+    for (const ProfiledStep& step : profile.steps) steps.append(DictOf(step));
+    return steps;
   }
   SessionStats Stats() const {
     Released released;
@@ -239,6 +269,7 @@ void BindSession(nb::module_& module) {
            nb::arg("stream") = 0, nb::arg("cancel").none() = nb::none())
       .def("bind", &PySession::Bind, nb::arg("inputs"), nb::arg("outputs"))
       .def("outputs_for", &PySession::OutputsFor, nb::arg("inputs"))
+      .def("profile", &PySession::Profile, nb::arg("inputs"), nb::arg("runs"))
       .def("stats", &PySession::Stats)
       .def_prop_ro("inputs", [session](const PySession& s) { return session(s).inputs(); })
       .def_prop_ro("outputs", [session](const PySession& s) { return session(s).outputs(); })

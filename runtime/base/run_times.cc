@@ -7,6 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
+// Literals, which end with a null.
 constexpr std::array<std::string_view, kRunPhases> kNames = {
     "program", "load",    "lock", "executor", "allocate", "pin",   "make",
     "upload",  "capture", "copy", "launch",   "library",  "device"};
@@ -22,7 +23,7 @@ double RunTimes::sum() const { return std::accumulate(ms.begin(), ms.end(), 0.0)
 
 void CollectRunTimes(RunTimes* times) { collected = times; }
 
-PhaseTimer::PhaseTimer(RunPhase phase) : phase_(phase) {
+PhaseTimer::PhaseTimer(RunPhase phase) : scope_(NameOf(phase).data()), phase_(phase) {
   if (collected == nullptr) return;
   is_on_ = true;
   outer_ = innermost;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
@@ -41,13 +42,15 @@ struct RunTimes {
 // From now on the PhaseTimers of this thread add to `times`; nullptr: to none.
 void CollectRunTimes(RunTimes* times);
 
-// A phase lasts as long as this lives. Costs nothing on a thread that collects no times.
+// A phase lasts as long as this lives; also a HostScope of its name. Costs nothing more than that
+// on a thread that collects no times.
 class PhaseTimer : NotCopyable {
  public:
   explicit PhaseTimer(RunPhase phase);
   ~PhaseTimer();
 
  private:
+  const HostScope scope_;
   const RunPhase phase_;
   bool is_on_ = false;
   absl::Time start_;

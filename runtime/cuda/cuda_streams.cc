@@ -181,6 +181,25 @@ class CudaStreams final : public StreamSet {
     return times;
   }
 
+  // In a capture an external record is a node of the graph, and no dependency of the capture.
+  absl::Status Mark(int stream, int mark) override {
+    while (mark >= static_cast<int>(marks_.size())) {
+      ASSIGN_OR_RETURN(CudaEvent event, MakeEvent(cudaEventDefault));
+      marks_.push_back(std::move(event));
+    }
+    return CUDA_STATUS(cudaEventRecordWithFlags, marks_[mark].get(), Native(stream),
+                       is_capturing_ ? cudaEventRecordExternal : cudaEventRecordDefault);
+  }
+
+  absl::StatusOr<double> MsBetween(int from, int to) override {
+    if (std::max(from, to) >= static_cast<int>(marks_.size())) {
+      return absl::InternalError(absl::StrCat("mark ", std::max(from, to), " was not reached"));
+    }
+    float ms = 0;
+    RETURN_IF_ERROR(CUDA_STATUS(cudaEventElapsedTime, &ms, marks_[from].get(), marks_[to].get()));
+    return ms;
+  }
+
   absl::Status Fork(void* callers_stream) override {
     ASSIGN_OR_RETURN(const int event, NextEvent());
     RETURN_IF_ERROR(CUDA_STATUS(cudaEventRecord, events_[event].get(),
@@ -249,6 +268,7 @@ class CudaStreams final : public StreamSet {
   const std::vector<CudaStream> streams_;
   std::vector<CudaEvent> events_;
   int used_events_ = 0;  // since the streams were last synchronized
+  std::vector<CudaEvent> marks_;
   const std::shared_ptr<HostFailure> host_failure_ = std::make_shared<HostFailure>();
   HostCalls host_calls_;
   bool is_capturing_ = false;

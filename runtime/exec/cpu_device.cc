@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/exception.h"
+#include "runtime/exec/host_marks.h"
 #include "runtime/exec/queued_streams.h"
 #include "runtime/plan/known_devices.h"
 
@@ -51,6 +52,11 @@ class ImmediateStreams final : public StreamSet {
   }
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override { return BeginCapture(); }
   absl::Status Replay(const CapturedGraph&) override { return BeginCapture(); }
+  absl::Status Mark(int, int mark) override {
+    marks_.Set(mark);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<double> MsBetween(int from, int to) override { return marks_.MsBetween(from, to); }
   absl::Status Fork(void*) override {
     return absl::InvalidArgumentError("the CPU device has no streams");
   }
@@ -58,6 +64,7 @@ class ImmediateStreams final : public StreamSet {
 
  private:
   const bool poison_;
+  HostMarks marks_;
 };
 
 // Which bytes are allocated here and not freed yet. Thread-safe.

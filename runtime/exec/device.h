@@ -76,6 +76,15 @@ class StreamSet {
   // Device's clock if it has one, else by the host's. Synchronizes.
   virtual absl::StatusOr<std::vector<double>> TimeReplays(const CapturedGraph& graph, int replays);
 
+  // Notes when everything enqueued on `stream` so far has ended, by the Device's clock. In a
+  // capture it becomes part of the graph: each replay notes it anew.
+  //   mark  a number ≥ 0 that the caller chooses; its last time counts
+  virtual absl::Status Mark(int stream, int mark) = 0;
+  // Milliseconds from one mark to another, negative if that one was reached before it. After
+  // Synchronize.
+  //   errors  Internal: one was not reached
+  virtual absl::StatusOr<double> MsBetween(int from, int to) = 0;
+
   // Orders this StreamSet with a caller's own stream (cudaStream_t): work enqueued from now on, on
   // any stream, runs after what the caller enqueued there; work that the caller enqueues after Join
   // runs after that.

@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/callers_tensors.h"
@@ -106,7 +107,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
     launchable.waits = scheduled.waits;
     for (int wait : scheduled.waits) executor->steps_[wait].is_awaited = true;
   }
-  executor->FindWhoseNextUsesPdl();
+  if (!options.times_steps) executor->FindWhoseNextUsesPdl();
   executor->FindBarriers();
   executor->events_.resize(p.steps.size());
   return executor;
@@ -228,6 +229,7 @@ void Executor::Resolve(int index) {
 absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                            void* callers_stream, const std::atomic<bool>* cancel) {
   const Graph& graph = program_->graph;
+  const HostScope scope("run");
   RETURN_IF_ERROR(CheckPointers(graph, inputs, outputs));
   RETURN_IF_ERROR(LockArena());
   const absl::Cleanup end = [this] { UnlockArena(); };
@@ -289,9 +291,13 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
   }
   const PhaseTimer timer(RunPhase::kLaunch);
   if (callers_stream != nullptr) RETURN_IF_ERROR(streams_->Fork(callers_stream));
+  RETURN_IF_ERROR(Mark(0, kBeforeCopyIn));
   RETURN_IF_ERROR(staging_.CopyIn(*streams_));
+  RETURN_IF_ERROR(Mark(0, kAfterCopyIn));
   RETURN_IF_ERROR(graph_ != nullptr ? streams_->Replay(*graph_) : LaunchEagerly(cancel));
+  RETURN_IF_ERROR(Mark(0, kBeforeCopyOut));
   RETURN_IF_ERROR(staging_.CopyOut(*streams_));
+  RETURN_IF_ERROR(Mark(0, kAfterCopyOut));
   return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
 }
 
@@ -344,7 +350,7 @@ absl::Status Executor::Launch(int index) {
     RETURN_IF_ERROR(streams_->Wait(launchable.stream, events_[wait]));
   }
   if (launchable.behind_barrier) RETURN_IF_ERROR(streams_->Barrier(launchable.stream));
-  if (launchable.step->launches()) RETURN_IF_ERROR(LaunchStep(index));
+  if (launchable.step->launches()) RETURN_IF_ERROR(LaunchInRange(index, launchable.stream));
   if (launchable.is_awaited) {
     ASSIGN_OR_RETURN(events_[index], streams_->Record(launchable.stream));
   }

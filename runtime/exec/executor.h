@@ -29,8 +29,24 @@ struct ExecutorOptions {
   // Arena memory shared with other Executors: a Run locks it and waits for its own end. nullptr:
   // the Executor allocates its arena.
   std::shared_ptr<ArenaLock> arena_lock;
+  // Times each Step and the copies of every Run (LastRun). Between two launches stands a mark then,
+  // so that none starts before the one before it on its stream has ended.
+  bool times_steps = false;
   // Counts the captures; must outlive the Executor. nullptr: nobody does.
   std::atomic<int64_t>* captures = nullptr;
+};
+
+// When the work of one Run went on.
+struct RunTimeline {
+  struct Span {
+    double begin_us = 0;  // after `begin_us` below, by the Device's clock
+    double us = 0;
+  };
+  double begin_us = 0;      // by HostClockUs, when the first work was enqueued
+  bool is_replay = false;   // of a captured graph
+  std::vector<Span> steps;  // by Step; 0 of those that launch nothing
+  Span copies_in, copies_out;
+  int64_t bytes_in = 0, bytes_out = 0;  // copied between the caller's tensors and the Executor's
 };
 
 // One arena, its streams, a captured graph and the constants of one Program. Serves one caller at a
@@ -64,6 +80,9 @@ class Executor {
   absl::StatusOr<std::vector<double>> Time(absl::Span<const void* const> inputs,
                                            absl::Span<void* const> outputs, int runs);
 
+  // The last Run, which has ended, of an Executor whose options say times_steps.
+  absl::StatusOr<RunTimeline> LastRun() const;
+
   const Program& program() const { return *program_; }
   int64_t arena_bytes() const;
   int64_t staging_bytes() const { return staging_.bytes(); }
@@ -75,6 +94,8 @@ class Executor {
   const std::string& capture_note() const { return capture_note_; }
 
  private:
+  // Marks of times_steps: these of copies, then two of each Step.
+  enum : int { kBeforeCopyIn, kAfterCopyIn, kBeforeCopyOut, kAfterCopyOut, kCopyMarks };
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
   absl::Status TakeArenas(Device& device);
@@ -93,6 +114,8 @@ class Executor {
   absl::Status LaunchEagerly(const std::atomic<bool>* cancel);
   absl::Status LaunchAll(const std::atomic<bool>* cancel);
   absl::Status Launch(int index);
+  absl::Status LaunchInRange(int index, int stream);
+  absl::Status Mark(int stream, int mark);
   absl::Status LaunchStep(int index);
 
   const std::shared_ptr<const Program> program_;
@@ -106,8 +129,9 @@ class Executor {
   FaultWords faults_;
   std::unique_ptr<CapturedGraph> graph_;
   std::string capture_note_;
-  int runs_ = 0;        // successful ones, at most 2
-  int unfinished_ = 0;  // Runs that may still be in progress
+  int runs_ = 0;         // successful ones, at most 2
+  double begun_us_ = 0;  // the last Run with times_steps, by HostClockUs
+  int unfinished_ = 0;   // Runs that may still be in progress
   bool poison_ = false;
 };
 

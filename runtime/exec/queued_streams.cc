@@ -54,9 +54,9 @@ absl::Status NoCapture() {
 }  // namespace
 
 struct QueuedStreams::Command {
-  enum class Kind { kLaunch, kCopy, kClear, kRecord, kWait, kReplay };
+  enum class Kind { kLaunch, kCopy, kClear, kRecord, kWait, kReplay, kMark };
   Kind kind;
-  int event = 0;
+  int event = 0;  // or mark
   Deferred launch = {};
   Bytes copy = {};
   const Work* recording = nullptr;
@@ -164,6 +164,11 @@ absl::Status QueuedStreams::Replay(const CapturedGraph& graph) {
   return absl::OkStatus();
 }
 
+absl::Status QueuedStreams::Mark(int stream, int mark) {
+  enqueued().queues[stream].push_back({.kind = Command::Kind::kMark, .event = mark});
+  return absl::OkStatus();
+}
+
 absl::Status QueuedStreams::Fork(void*) {
   if (options_.captures) return absl::OkStatus();
   return absl::InvalidArgumentError("the CPU device has no streams");
@@ -197,6 +202,9 @@ absl::Status QueuedStreams::RunFront(Work& work, int stream) {
       return absl::OkStatus();
     case Command::Kind::kReplay:
       return Drain(*command.recording);
+    case Command::Kind::kMark:
+      marks_.Set(command.event);
+      return absl::OkStatus();
     case Command::Kind::kLaunch:
       break;
   }

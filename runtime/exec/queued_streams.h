@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/exec/device.h"
+#include "runtime/exec/host_marks.h"
 
 namespace onnx_cudnn {
 
@@ -39,6 +40,8 @@ class QueuedStreams final : public StreamSet {
   absl::Status BeginCapture() override;
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override;
   absl::Status Replay(const CapturedGraph& graph) override;
+  absl::Status Mark(int stream, int mark) override;
+  absl::StatusOr<double> MsBetween(int from, int to) override { return marks_.MsBetween(from, to); }
   absl::Status Fork(void* callers_stream) override;
   absl::Status Join(void* callers_stream) override;
 
@@ -52,6 +55,7 @@ class QueuedStreams final : public StreamSet {
 
   const QueuedStreamsOptions options_;
   std::mt19937_64 random_;
+  HostMarks marks_;
   std::unique_ptr<Work> now_;
   std::unique_ptr<Work> capture_;  // between BeginCapture and EndCapture
 };

@@ -113,6 +113,15 @@ int64_t Staging::bytes() const {
   return bytes;
 }
 
+int64_t Staging::BytesOfOurs(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors) bytes += t.is_ours ? t.bytes : 0;
+  return bytes;
+}
+
+int64_t Staging::bytes_copied_in() const { return BytesOfOurs(inputs_); }
+int64_t Staging::bytes_copied_out() const { return BytesOfOurs(outputs_); }
+
 int64_t StagingBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const Value* v : graph.inputs()) bytes += StagedBytes(*v);

@@ -43,7 +43,9 @@ class Staging {
   // Copies outputs from pinned memory to the caller's.
   void Deliver() const;
 
-  int64_t bytes() const;  // of all buffers, including pinned ones
+  int64_t bytes() const;            // of all buffers, including pinned ones
+  int64_t bytes_copied_in() const;  // that CopyIn copies since the last Prepare
+  int64_t bytes_copied_out() const;
 
  private:
   struct Tensor {
@@ -58,6 +60,7 @@ class Staging {
   };
   absl::Status Prepare(Tensor& tensor, void* callers, Addresses addresses);
   absl::Status Reserve(Tensor& tensor, bool buffer, bool pinned);
+  static int64_t BytesOfOurs(const std::vector<Tensor>& tensors);
 
   Device& device_;
   std::vector<Tensor> inputs_, outputs_;

@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
@@ -71,12 +72,16 @@ absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(
   if (!options.plan_cache.empty() && options.device != DeviceChoice::kCpu) {
     plan_cache = std::async([&options] { return PlanCache::Open(options.plan_cache); });
   }
+  std::optional<HostScope> reads(std::in_place, "read the model");
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(Graph graph, load());
   const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  reads.reset();
   ASSIGN_OR_RETURN(std::optional<OptimizedGraph> optimized,
                    OptimizeMeanwhile(graph, first, opening));
+  std::optional<HostScope> waits(std::in_place, "wait for the device");
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
+  waits.reset();
   const bool on_gpu = opened.device->name() != "cpu";
   const size_t count = on_gpu ? ordinals.size() : 1;
   const auto graph_of = [&](size_t i) { return i + 1 == count ? std::move(graph) : graph.Clone(); };

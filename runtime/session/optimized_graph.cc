@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/status.h"
 #include "runtime/session/check_border.h"
 #include "runtime/session/check_options.h"
@@ -15,6 +16,7 @@ namespace onnx_cudnn {
 absl::StatusOr<OptimizedGraph> OptimizeGraph(Graph graph, const SessionOptions& options,
                                              const Target& target) {
   RETURN_IF_ERROR(CheckBorder(graph));
+  const HostScope scope("optimize");
   const absl::Time start = absl::Now();
   OptimizedGraph optimized{.graph = std::move(graph),
                            .compute_capability = target.info.compute_capability};

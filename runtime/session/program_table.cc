@@ -22,11 +22,20 @@ ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& devic
       captures_(captures) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
-  return Executor::Create(program_, device_, constants_,
-                          {.capture = capture_,
-                           .fixed_pointers = true,
-                           .arena_lock = arena_lock_,
-                           .captures = captures_});
+  return Executor::Create(program_, device_, constants_, FixedPointers());
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeTimingExecutor() const {
+  ExecutorOptions options = FixedPointers();
+  options.times_steps = true;
+  return Executor::Create(program_, device_, constants_, options);
+}
+
+ExecutorOptions ExecutorPool::FixedPointers() const {
+  return {.capture = capture_,
+          .fixed_pointers = true,
+          .arena_lock = arena_lock_,
+          .captures = captures_};
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {

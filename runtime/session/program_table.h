@@ -31,6 +31,8 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   bool stages() const;  // whether a Run that has ended needed copies of inputs and outputs
   // An Executor outside the pool that gets the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
+  // The same with ExecutorOptions::times_steps.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeTimingExecutor() const;
 
   // An Executor leased to one caller; the destructor returns it.
   class Lease {
@@ -56,6 +58,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
     return !idle_.empty() || made_ < max_executors_;
   }
   void Release(std::unique_ptr<Executor> executor);
+  ExecutorOptions FixedPointers() const;
 
   const std::shared_ptr<const Program> program_;
   Device& device_;

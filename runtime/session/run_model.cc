@@ -14,17 +14,6 @@
 namespace onnx_cudnn {
 namespace {
 
-absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program) {
-  const PhaseTimer timer(RunPhase::kAllocate);
-  std::vector<Tensor> tensors;
-  for (const GraphOutput& output : program.graph.outputs()) {
-    Result<Tensor> tensor = Tensor::Allocate(output.value->dtype(), output.value->dims());
-    if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
-    tensors.push_back(std::move(tensor).value());
-  }
-  return tensors;
-}
-
 absl::StatusOr<std::vector<Tensor>> RunWhole(const Prepared& prepared, const RunOptions& options) {
   ASSIGN_OR_RETURN(std::vector<Tensor> tensors, AllocateOutputs(prepared.pool->program()));
   std::vector<const void*> in;
@@ -100,6 +89,17 @@ absl::Status CopyInto(const LoadedModel& model, const ModelValue& value, const T
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program) {
+  const PhaseTimer timer(RunPhase::kAllocate);
+  std::vector<Tensor> tensors;
+  for (const GraphOutput& output : program.graph.outputs()) {
+    Result<Tensor> tensor = Tensor::Allocate(output.value->dtype(), output.value->dims());
+    if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
+    tensors.push_back(std::move(tensor).value());
+  }
+  return tensors;
+}
 
 absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<NamedView>& inputs,
                                     const RunOptions& options) {

@@ -21,6 +21,9 @@ absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<
 // The types of the outputs; of a model in parts as the model declares them.
 std::vector<ValueInfo> OutputsOf(const LoadedModel& model, const Prepared& prepared);
 
+// The outputs of a Run in new host memory, uninitialized.
+absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program);
+
 // Runs with outputs in new host memory.
 absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model, const Prepared& prepared,
                                                const RunOptions& options);

@@ -23,6 +23,7 @@
 #include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/model_replicas.h"
+#include "runtime/session/profile_program.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
 
@@ -54,6 +55,14 @@ std::vector<TensorView> Views(const std::vector<const TensorView*>& pointers) {
   std::vector<TensorView> views;
   for (const TensorView* view : pointers) views.push_back(*view);
   return views;
+}
+
+// Unimplemented, with `what` cannot be done yet: it is not one Program that runs without padding.
+absl::Status CheckIsWhole(const Prepared& prepared, std::string_view what) {
+  if (prepared.pool != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("the model ", prepared.bucketed == nullptr ? "runs in segments" : "is padded",
+                   ", and ", what, " yet"));
 }
 
 absl::Status CheckNumbers(DType dtype) {
@@ -269,13 +278,24 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
         const CallScope scope(model);
         ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
-        if (prepared.pool == nullptr) {
-          return absl::UnimplementedError(absl::StrCat(
-              "the model ", prepared.bucketed == nullptr ? "runs in segments" : "is padded",
-              ", and the partitions of such a run cannot be checked yet"));
-        }
+        RETURN_IF_ERROR(CheckIsWhole(prepared, "the partitions of such a run cannot be checked"));
         return ReportPartitions(prepared.pool->program(), prepared.inputs, model.device());
       });
+}
+
+Result<RunProfile> Session::Profile(const std::vector<NamedView>& inputs,
+                                    const ProfileOptions& options) const {
+  return AtEdge<RunProfile>([&]() -> absl::StatusOr<RunProfile> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs)));
+    const LoadedModel& model = *lease.model();
+    const CallScope scope(model);
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
+    RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+    RETURN_IF_ERROR(CheckIsWhole(prepared, "the steps of such a run cannot be timed"));
+    RETURN_IF_ERROR(model.device().device().MakeCurrent());
+    return ProfileProgram(*prepared.pool, prepared.inputs, model.device().target(), options);
+  });
 }
 
 Result<Tensor> Session::ToDevice(const TensorView& host) const {

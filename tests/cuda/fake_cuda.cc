@@ -35,6 +35,7 @@ struct FakeEvent {
   bool was_recorded = false;
   FakeStream* captured = nullptr;  // recorded there in a capture that goes on
   int enqueued = 0;
+  int launches = -1;  // when a graph recorded it last
 };
 
 struct State {
@@ -103,6 +104,13 @@ cudaError_t Enqueue(cudaStream_t stream, Work work) {
   if (state->is_invalid) return cudaErrorStreamCaptureInvalidated;
   ++fake.enqueued;
   state->capture->work.push_back(std::move(work));
+  return cudaSuccess;
+}
+
+cudaError_t Record(cudaEvent_t event, cudaStream_t stream) {
+  FakeStream& fake = *ToFake(stream);
+  *ToFake(event) = {
+      .was_recorded = true, .captured = fake.captures ? &fake : nullptr, .enqueued = fake.enqueued};
   return cudaSuccess;
 }
 
@@ -301,15 +309,24 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   COUNT();
-  FakeStream& fake = *ToFake(stream);
-  *ToFake(event) = {
-      .was_recorded = true, .captured = fake.captures ? &fake : nullptr, .enqueued = fake.enqueued};
-  return cudaSuccess;
+  return Record(event, stream);
 }
 
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
   COUNT();
-  *ms = 0.5;
+  if (flags == cudaEventRecordDefault) return Record(event, stream);
+  if (!ToFake(stream)->captures) return cudaErrorInvalidValue;
+  return Enqueue(stream,
+                 [=] { *ToFake(event) = {.was_recorded = true, .launches = state->launches}; });
+}
+
+// Between events that graphs recorded a launch takes a millisecond.
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  COUNT();
+  const FakeEvent &from = *ToFake(start), &to = *ToFake(end);
+  if (!from.was_recorded || !to.was_recorded) return cudaErrorInvalidResourceHandle;
+  const bool in_graphs = from.launches >= 0 && to.launches >= 0;
+  *ms = in_graphs ? static_cast<float>(to.launches - from.launches) : 0.5f;
   return cudaSuccess;
 }
 

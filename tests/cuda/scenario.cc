@@ -51,7 +51,9 @@ absl::Status Expect(const float* data, float value) {
 absl::Status Enqueue(StreamSet& streams, const Step& kernel, const Step& host, void* data,
                      void* pinned) {
   void* out[] = {pinned};
+  RETURN_IF_ERROR(streams.Mark(1, 0));
   RETURN_IF_ERROR(streams.Launch(1, kernel, {}, {}));
+  RETURN_IF_ERROR(streams.Mark(1, 1));
   RETURN_IF_ERROR(streams.Copy(1, pinned, data, kCount * sizeof(float)));
   ASSIGN_OR_RETURN(const int copied, streams.Record(1));
   RETURN_IF_ERROR(streams.Wait(0, copied));
@@ -98,6 +100,7 @@ absl::Status RunWith(Device& device, FakeCuda& cuda) {
   RETURN_IF_ERROR(streams->Join(cuda.callers_stream()));
   RETURN_IF_ERROR(streams->Synchronize());
   RETURN_IF_ERROR(Expect(result, 4));
+  RETURN_IF_ERROR(streams->MsBetween(0, 1).status());
   RETURN_IF_ERROR(streams->TimeReplays(**graph, 3).status());
   return Expect(result, 4);  // three times from 0
 }

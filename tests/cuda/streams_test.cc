@@ -45,6 +45,21 @@ class HostStep final : public Step {
   const absl::Status answer_;
 };
 
+// Launches a kernel on the stream that it is given.
+class LaunchStep final : public Step {
+ public:
+  LaunchStep(const KernelLaunch& launch, void** arguments)
+      : launch_(launch), arguments_(arguments) {}
+  absl::Status Launch(const LaunchArgs& args) const override {
+    return LaunchKernel(launch_, arguments_, args.stream);
+  }
+  std::string Save() const override { return ""; }
+
+ private:
+  const KernelLaunch& launch_;
+  void** const arguments_;
+};
+
 TEST_F(StreamsTest, TheFirstFailureOnTheHostIsKeptUntilSynchronize) {
   const HostStep first(absl::InvalidArgumentError("first")), second(absl::InternalError("second"));
   EXPECT_TRUE(streams_->LaunchOnHost(0, first, {}, {}).ok());
@@ -178,6 +193,37 @@ TEST_F(StreamsTest, LoadingAKernelIsAPhaseOfItsOwn) {
     EXPECT_TRUE(PrepareKernel({.function = ProbeKernel()}).ok());
   }
   EXPECT_GT(times[RunPhase::kLoad], 0);
+}
+
+TEST_F(StreamsTest, MarksWithinACaptureAreTimedByEachReplay) {
+  Increment nothing{};
+  const void* data = &nothing;
+  void* arguments[] = {&data};
+  const KernelLaunch launch{.function = reinterpret_cast<const void*>(RunIncrement)};
+  const auto enqueue = [&] {
+    ASSERT_TRUE(streams_->Mark(1, 3).ok());
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(streams_->Launch(1, LaunchStep(launch, arguments), {}, {}).ok());
+    }
+    ASSERT_TRUE(streams_->Mark(1, 0).ok());
+  };
+  enqueue();
+  ASSERT_TRUE(streams_->Synchronize().ok());
+  EXPECT_EQ(*streams_->MsBetween(3, 0), 0.5);  // the fake's time outside graphs
+  ASSERT_TRUE(streams_->BeginCapture().ok());
+  enqueue();
+  const auto graph = streams_->EndCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(*streams_->MsBetween(3, 0), 0.5);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(streams_->Replay(**graph).ok());
+    ASSERT_TRUE(streams_->Synchronize().ok());
+    EXPECT_EQ(*streams_->MsBetween(3, 0), 2);  // a millisecond for each launch
+    EXPECT_EQ(*streams_->MsBetween(0, 3), -2);
+  }
+  for (const int never : {1, 4}) {
+    EXPECT_EQ(streams_->MsBetween(3, never).status().code(), absl::StatusCode::kInternal);
+  }
 }
 
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {

@@ -37,6 +37,10 @@ class ForwardingStreams : public StreamSet {
     return streams_->EndCapture();
   }
   absl::Status Replay(const CapturedGraph& graph) override { return streams_->Replay(graph); }
+  absl::Status Mark(int s, int mark) override { return streams_->Mark(s, mark); }
+  absl::StatusOr<double> MsBetween(int from, int to) override {
+    return streams_->MsBetween(from, to);
+  }
   absl::Status Fork(void* stream) override { return streams_->Fork(stream); }
   absl::Status Join(void* stream) override { return streams_->Join(stream); }
 

@@ -11,9 +11,10 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-const Arguments kRunFlags = {"device",     "host-threads", "level",   "on-device", "output-dir",
-                             "plan-cache", "precision",    "runs",    "seed",      "shape",
-                             "streams",    "target",       "verbose", "warm-up"};
+const Arguments kRunFlags = {"device",     "host-threads", "level",     "on-device",
+                             "output-dir", "plan-cache",   "precision", "profile",
+                             "runs",       "seed",         "shape",     "streams",
+                             "target",     "trace",        "verbose",   "warm-up"};
 const Arguments kBenchFlags = {"batches",    "device",  "host-threads", "plan-cache",
                                "precisions", "runs",    "seconds",      "shape",
                                "streams",    "threads", "warm-up"};
@@ -30,6 +31,12 @@ TEST(WithOurFlagsTest, ReadsOtherToolsFlags) {
   EXPECT_EQ(Translated({"--shapes=x:1x3,y:1"}), (Arguments{"--shape=x=1x3", "--shape=y=1"}));
   EXPECT_EQ(Translated({"--shapes=x:0:1x3"}), (Arguments{"--shape=x:0=1x3"}));
   EXPECT_EQ(Translated({"--shapes=1x3"}), (Arguments{"--shape=1x3"}));
+}
+
+TEST(WithOurFlagsTest, ProfilesOfOtherToolsAreOurTableOrTrace) {
+  EXPECT_EQ(Translated({"--dumpProfile", "--exportProfile=p.json"}),
+            (Arguments{"--profile", "--trace=p.json"}));
+  EXPECT_EQ(Translated({"-p", "p.json"}), (Arguments{"--trace=p.json"}));
 }
 
 TEST(WithOurFlagsTest, ACommaSeparatesInputsOrDims) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -57,6 +58,31 @@ TEST_F(ProgramsTest, ChecksPartitionsAgainstTheirOps) {
       nlohmann::json::parse(RunTool("shift.onnx --shape 2x4 --check-partitions --json").out);
   ASSERT_FALSE(json["partitions"].empty());
   EXPECT_TRUE(json["partitions"][0]["ok"]);
+}
+
+TEST_F(ProgramsTest, ProfilesTheStepsOfItsRuns) {
+  const Ended ended = RunTool("shift.onnx --shape 2x4 --device cpu --profile --trace t.json");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"profile 1 steps take ", "medians of 10 runs", "Sub: y/0",
+                           "trace   in t.json", "latency"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
+  }
+  std::set<std::string> names;
+  for (const auto& event :
+       nlohmann::json::parse(*ReadFile(Path("t.json"), 1 << 20))["traceEvents"]) {
+    names.insert(event["name"]);
+  }
+  for (const char* name : {"read the model", "optimize", "bind and fold", "partition", "compile",
+                           "plan", "run", "launch", "y/0"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  const auto json = nlohmann::json::parse(
+      RunTool("shift.onnx --shape 2x4 --device cpu --profile --profile-by op --runs 12 --json")
+          .out);
+  EXPECT_EQ(json["profile"]["runs"], 12);
+  EXPECT_EQ(json["profile"]["steps"][0]["engine"], "host");
+  EXPECT_EQ(json["profile"]["groups"][0]["name"], "Sub");
+  ExpectFails(RunTool("shift.onnx --profile --profile-by node"), 1, "expected step, op or layer");
 }
 
 TEST_F(ProgramsTest, PinsAreReadForRuns) {

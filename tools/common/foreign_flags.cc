@@ -31,6 +31,7 @@ constexpr char kStrict[] = "--precision=strict", kOnDevice[] = "--on-device";
 constexpr char kNoRuns[] = "--runs=0", kVerbose[] = "--verbose", kTwoStreams[] = "--streams=2";
 constexpr char kRuns[] = "runs", kWarmUp[] = "warm-up", kSeconds[] = "seconds", kSeed[] = "seed";
 constexpr char kThreads[] = "threads", kHostThreads[] = "host-threads";
+constexpr char kProfileSwitch[] = "--profile", kTrace[] = "trace";
 constexpr char kPlanCache[] = "plan-cache", kOutputDir[] = "output-dir";
 
 // "x:1x3,y:1,8" as an argument per input. A part without a name continues the shape before it. A
@@ -84,6 +85,7 @@ Arguments Mode(std::string_view mode) {
 constexpr std::string_view kNoEngine =
     "there is no engine file: the model itself runs, and --plan-cache FILE keeps what was measured";
 constexpr std::string_view kExplain = "onnx-cudnn-opt MODEL --explain --target h200";
+constexpr std::string_view kProfile = "onnx-cudnn-run MODEL --profile --trace FILE.json";
 constexpr std::string_view kShape = "--shape name=1x3x224x224; any other shape works as well";
 constexpr std::string_view kTypes =
     "the model's own types, or --precision fp16, bf16, tf32 or strict";
@@ -203,7 +205,7 @@ constexpr ForeignFlag kFlags[] = {
     {"timeDeserialize", false, nullptr,
      "onnx-cudnn-run MODEL --verbose prints the times of the set-up"},
     {"timeRefit", false, nullptr, kNoRefit},
-    {"separateProfileRun", false, nullptr, kExplain},
+    {"separateProfileRun", false, nullptr, kProfile},
     {"skipInference", false, Switch<kNoRuns>, "onnx-cudnn-run MODEL --runs 0"},
     {"buildOnly", false, Switch<kNoRuns>, "onnx-cudnn-run MODEL --runs 0"},
     {"persistentCacheRatio", true, nullptr, "the L2 cache is left to the GPU"},
@@ -214,12 +216,12 @@ constexpr ForeignFlag kFlags[] = {
     {"dumpRefit", false, nullptr, kNoRefit},
     {"dumpOutput", false, nullptr, kOutputs},
     {"dumpRawBindingsToFile", false, nullptr, kOutputs},
-    {"dumpProfile", false, nullptr, kExplain},
+    {"dumpProfile", false, Switch<kProfileSwitch>, kProfile},
     {"dumpLayerInfo", false, nullptr, kExplain},
     {"dumpOptimizationProfile", false, nullptr, kExplain},
     {"exportTimes", true, nullptr, kTimes},
     {"exportOutput", true, nullptr, kOutputs},
-    {"exportProfile", true, nullptr, kExplain},
+    {"exportProfile", true, Same<kTrace>, kProfile},
     {"exportLayerInfo", true, nullptr, kExplain},
     {"staticPlugins", true, nullptr, kNoPlugins},
     {"dynamicPlugins", true, nullptr, kNoPlugins},
@@ -236,7 +238,7 @@ constexpr ForeignFlag kFlags[] = {
     {"e", true, Provider, kDevice},
     {"r", true, Same<kRuns>, kTimes},
     {"t", true, Same<kSeconds>, kBench},
-    {"p", true, nullptr, kExplain},
+    {"p", true, Same<kTrace>, kProfile},
     {"x", true, Same<kHostThreads>, "onnx-cudnn-run MODEL --host-threads N"},
     {"y", true, nullptr, "--streams N runs independent steps side by side"},
     {"c", true, Same<kThreads>, kBench},

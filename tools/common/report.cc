@@ -258,6 +258,10 @@ std::string FormatText(const RunReport& report, bool verbose) {
   AppendNewShapes(report, text);
   AppendVerified(report, text);
   AppendPartitions(report, text);
+  if (report.profile.has_value()) text += ProfileText(*report.profile, report.profile_by);
+  if (!report.trace.empty()) {
+    absl::StrAppendFormat(&text, "trace   in %s\n", Printable(report.trace));
+  }
   return text;
 }
 
@@ -279,6 +283,8 @@ std::string FormatJson(const RunReport& report) {
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
   if (!report.partitions.empty()) json["partitions"] = report.partitions;
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
+  if (report.profile.has_value()) json["profile"] = ProfileJson(*report.profile, report.profile_by);
+  if (!report.trace.empty()) json["trace"] = report.trace;
   return JsonText(json, /*indent=*/-1);
 }
 

@@ -9,6 +9,7 @@
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
 #include "tools/common/new_shapes.h"
+#include "tools/common/profile_report.h"
 #include "tools/common/verify.h"
 
 namespace onnx_cudnn {
@@ -40,6 +41,9 @@ struct RunReport {
   std::vector<VerifyReport> verified;
   std::vector<CheckedPartition> partitions;  // results of --check-partitions
   std::vector<NewShapeTimes> new_shapes;
+  std::optional<RunProfile> profile;
+  ProfileBy profile_by = ProfileBy::kStep;
+  std::string trace;  // the file of --trace; empty: none
 
   bool verify_ok() const;
   bool partitions_ok() const;
@@ -68,8 +72,9 @@ std::string SegmentsText(const SessionStats& stats);
 // {"programs", "nodes_between", "between_ms", "size_reads", "size_reads_ms", "run_ms"},
 // "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "longest_run",
 // "first_parts", "longest_parts": {"program_ms", … as RunPhase, "other_ms"}, "swapped"}]}.
-// "top", "label", "timing", "verify", "partitions", "segments" and "new_shapes" stand only when
-// there is something to say; a number that is not finite is null.
+// "profile" is as ProfileJson makes it, "trace" a file. "top", "label", "timing", "verify",
+// "partitions", "profile", "trace", "segments" and "new_shapes" stand only when there is something
+// to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn

@@ -26,6 +26,16 @@ absl::Status MoveToDevice(const Session& session, std::vector<NamedView>& views,
 
 }  // namespace
 
+absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
+                                            const std::vector<NamedView>& inputs,
+                                            RunReport& report) {
+  const absl::Time start = absl::Now();
+  Result<std::vector<Tensor>> outputs = session.Run(inputs);
+  if (!outputs.ok()) return ToStatus(outputs.error());
+  report.first_run_ms = absl::ToDoubleMilliseconds(absl::Now() - start) - session.stats().plan_ms;
+  return std::move(outputs).value();
+}
+
 absl::Status TimeRuns(const Session& session, const RunTiming& timing,
                       const std::vector<NamedView>& inputs, const std::vector<Tensor>& outputs,
                       RunReport& report) {

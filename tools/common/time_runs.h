@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
 #include "tools/common/report.h"
 
@@ -14,6 +14,12 @@ struct RunTiming {
   bool on_device = false;    // runs use device memory
   bool binds_again = false;  // after the warm-up, to use a Program that was tuned in the background
 };
+
+// The outputs of the first run, whose time without building its Program becomes
+// report.first_run_ms.
+absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
+                                            const std::vector<NamedView>& inputs,
+                                            RunReport& report);
 
 // Times runs over fixed addresses, so that only the network is timed; stores times in
 // report.runs_ms, with the warm-up and the note on CUDA graphs.

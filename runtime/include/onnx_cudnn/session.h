@@ -18,6 +18,7 @@
 #include "onnx_cudnn/log.h"
 #include "onnx_cudnn/model_value.h"
 #include "onnx_cudnn/options.h"
+#include "onnx_cudnn/profile.h"
 #include "onnx_cudnn/progress.h"
 #include "onnx_cudnn/result.h"
 #include "onnx_cudnn/tensor.h"
@@ -188,6 +189,13 @@ class ONNX_CUDNN_API Session {
   // references of its ops on the host. Wrong ones come first, then by share_of_tolerance. Inputs
   // must be in host memory. Needs the time and memory of running the references.
   Result<std::vector<CheckedPartition>> CheckPartitions(const std::vector<NamedView>& inputs) const;
+
+  // Times each step of the Program for these inputs in Runs of an Executor of its own, compiled and
+  // scheduled as in a Run: by events of the device, within the CUDA graph where Runs are captured,
+  // and by the host's clock on the CPU device. Unimplemented: the model runs in segments, or
+  // padded.
+  Result<RunProfile> Profile(const std::vector<NamedView>& inputs,
+                             const ProfileOptions& options = {}) const;
 
   // Copies a tensor to device memory; the copy keeps the device alive. InvalidArgument for strings.
   Result<Tensor> ToDevice(const TensorView& host) const;  // of device_ref()

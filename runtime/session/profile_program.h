@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/profile.h"
+#include "onnx_cudnn/tensor.h"
+#include "runtime/plan/engine.h"
+#include "runtime/session/program_table.h"
+
+namespace onnx_cudnn {
+
+// Times the steps of the Program of `pool` in Runs on a caller's tensors, with outputs in new host
+// memory and an Executor of its own.
+//   inputs  parallel to the Program's, with their dtypes and dims
+//   target  gives the lower bounds
+//   errors  InvalidArgument: no runs; those of Runs
+absl::StatusOr<RunProfile> ProfileProgram(const ExecutorPool& pool,
+                                          const std::vector<const TensorView*>& inputs,
+                                          const Target& target, const ProfileOptions& options);
+
+}  // namespace onnx_cudnn
