@@ -119,7 +119,8 @@ ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(bool, check_partitions, false,
           "Runs each partition alone, fused as in a normal run, on inputs that the ops' "
           "references compute on the host, and prints how far its outputs differ from the "
-          "references, the worst first. Exit code 4 if one is wrong. No runs are timed.");
+          "references, the worst first, which is the first that is wrong, and each op of a wrong "
+          "one alone. Exit code 4 if one is wrong. No runs are timed.");
 ABSL_FLAG(bool, check, false,
           "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
           "if there is none; cpu with --device cpu), and on which engine: prints every node that "
@@ -156,8 +157,9 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},
-  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}],
+  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
+  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, largest_relative,
+             largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong,
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
              the parts are what the first and the longest run spent: {program_ms (building), lock_ms (waiting for other threads), executor_ms,

@@ -57,6 +57,9 @@ TEST_F(ProgramsTest, ChecksPartitionsAgainstTheirOps) {
       nlohmann::json::parse(RunTool("shift.onnx --shape 2x4 --check-partitions --json").out);
   ASSERT_FALSE(json["partitions"].empty());
   EXPECT_TRUE(json["partitions"][0]["ok"]);
+  EXPECT_EQ(json["partitions"][0]["largest_ulps"], 0);
+  EXPECT_EQ(json["partitions"][0]["overflowed"], 0);
+  EXPECT_FALSE(json.contains("first_wrong"));
 }
 
 TEST_F(ProgramsTest, PinsAreReadForRuns) {
@@ -167,7 +170,7 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   EXPECT_EQ(RunTool("shift.onnx --verify good.npz --partitioner cost").code, 0);
   const Ended bad = RunTool("shift.onnx --verify bad.npz");
   ExpectFails(bad, 4, "differs");
-  EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;
+  EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1, largest expected 1, relative 1,")) << bad.out;
 }
 
 // On a host with a GPU, a process that sees none behaves as if there were none.

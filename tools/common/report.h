@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "onnx_cudnn/session.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
@@ -43,7 +44,13 @@ struct RunReport {
 
   bool verify_ok() const;
   bool partitions_ok() const;
+  // In the order of the Program; nullptr: none is wrong.
+  const CheckedPartition* first_wrong() const;
 };
+
+// The first in the order of the Program; nullptr: none.
+const CheckedPartition* FirstOf(const std::vector<CheckedPartition>& partitions,
+                                absl::FunctionRef<bool(const CheckedPartition&)> is_meant);
 
 // Describes an output, with the `top` largest elements of each row; 0: none.
 OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, int top);
@@ -63,12 +70,15 @@ std::string SegmentsText(const SessionStats& stats);
 // "not_finite", "min", "max", "mean", "top": [[{"index", "label", "value"}]]}], "timing": {"runs",
 // "warm_up_ms", "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok",
 // "outputs": [{"name", "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected",
-// "beyond", "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok",
-// "largest_difference", "largest_expected", "share_of_tolerance", "note"}], "segments":
+// "largest_relative", "largest_ulps", "cosine", "beyond", "type"}]}, "partitions": [{"index",
+// "engine", "variant", "ops", "output", "ok", "largest_difference", "largest_expected",
+// "share_of_tolerance", "largest_relative", "largest_ulps", "cosine", "note", "share_of_f32",
+// "overflowed", "op_by_op": [{"engine", … "note"}]}], "first_wrong", "segments":
 // {"programs", "nodes_between", "between_ms", "size_reads", "size_reads_ms", "run_ms"},
 // "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "longest_run",
 // "first_parts", "longest_parts": {"program_ms", … as RunPhase, "other_ms"}, "swapped"}]}.
-// "top", "label", "timing", "verify", "partitions", "segments" and "new_shapes" stand only when
+// "top", "label", "timing", "verify", "partitions", "op_by_op", "first_wrong", "segments" and
+// "new_shapes" stand only when
 // there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
