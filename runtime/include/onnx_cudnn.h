@@ -179,7 +179,10 @@ typedef struct onnx_cudnn_session_options {
   const int32_t* devices;
   size_t device_count;
   int32_t rerun_if_lost;  // 1: a run whose GPU is lost runs again on another of `devices`
-  int32_t reserved;       // 0
+  // 1: a run ends with INVALID_ARGUMENT if an output has NaN or infinite elements
+  int32_t check_finite;
+  const char* const* keep_f32;  // nodes that fp16 and bf16 leave in f32, by name
+  size_t keep_f32_count;
 } onnx_cudnn_session_options;
 
 // Sets all fields to their defaults, and struct_size to `struct_size`, the sizeof of the struct
