@@ -12,6 +12,7 @@
 #include "tools/common/files.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
+#include "tools/common/max_error.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
@@ -91,12 +92,13 @@ ABSL_FLAG(int, level, 2,
 ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
-ABSL_FLAG(std::string, verify, "",
-          "Compares outputs with those in a .npz file (arrays with the names of outputs; "
-          "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
-          "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb); or, "
-          "with the word reference, with those of the ops' references on the CPU in the model's "
-          "own types. Exit code 4 if one differs.");
+ABSL_FLAG(
+    std::string, verify, "",
+    "Compares outputs with those in a .npz file (arrays with the names of outputs; "
+    "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
+    "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb); or, "
+    "with the word reference, with those of the ops' references on the CPU in the model's "
+    "own types. Exit code 4 if one differs.");
 ABSL_FLAG(
     std::string, rtol, "",
     "Tolerance of --verify relative to |expected|. Only floats have a tolerance. Default: by the "
@@ -121,6 +123,14 @@ ABSL_FLAG(std::string, bisect, "",
           "that are still wrong, and writes these as reduced.onnx, with their inputs and right "
           "outputs in reduced.npz, into the directory. Takes at most a minute for ordinary models. "
           "Exit code 4 if a fault was found.");
+ABSL_FLAG(
+    std::string, max_error, "",
+    "With --precision fp16 or bf16: finds which nodes have to stay in f32 for outputs that "
+    "differ from those of the ops' references by at most this share of their largest element, "
+    "and prints the flag --keep-f32 for them. Exit code 4 if all of them are not enough.");
+ABSL_FLAG(std::vector<std::string>, keep_f32, {},
+          "With --precision fp16 or bf16: nodes that stay in f32, by name, of unnamed ones that of "
+          "an output, as onnx-cudnn-opt --print shows them.");
 ABSL_FLAG(bool, check, false,
           "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
           "if there is none; cpu with --device cpu), and on which engine: prints every node that "
@@ -149,6 +159,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --device cuda --check-partitions            which partition is wrong, if any
   onnx-cudnn-run model.onnx --verify reference                          or with random inputs, against the ops' references
   onnx-cudnn-run model.onnx --device cuda --bisect out                  the guilty rewrite or op, and a model of a few nodes
+  onnx-cudnn-run model.onnx --precision fp16 --max-error 1e-3           which nodes to keep in f32 for that
   onnx-cudnn-run model.onnx --check                                     does every node run, and on which engine
   onnx-cudnn-run --doctor                                               what this host lacks for runs on a GPU
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
@@ -156,7 +167,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
 )";
 constexpr std::string_view kExitHelp = R"(
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify,
-  --check-partitions or --bisect found a difference, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
+  --check-partitions or --bisect found a difference or --max-error cannot be reached, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
 
 absl::StatusOr<ImagePreset> ImageFromFlags() {
   const std::string name = absl::GetFlag(FLAGS_image);
@@ -187,6 +198,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)};
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.target = absl::GetFlag(FLAGS_target);
+  session.keep_f32 = absl::GetFlag(FLAGS_keep_f32);
   session.shape_buckets = absl::GetFlag(FLAGS_shape_buckets);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.max_memory_bytes,
@@ -206,15 +218,15 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
 absl::StatusOr<RunRequest> RequestFromFlags(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
   RunRequest options{.model = model,
-                  .timing = {.runs = absl::GetFlag(FLAGS_runs),
-                             .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
-                             .on_device = absl::GetFlag(FLAGS_on_device)},
-                  .top = absl::GetFlag(FLAGS_top),
-                  .output_dir = absl::GetFlag(FLAGS_output_dir),
-                  .verify = absl::GetFlag(FLAGS_verify),
-                  .labels = absl::GetFlag(FLAGS_labels),
-                  .new_shapes = absl::GetFlag(FLAGS_new_shapes),
-                  .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
+                     .timing = {.runs = absl::GetFlag(FLAGS_runs),
+                                .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
+                                .on_device = absl::GetFlag(FLAGS_on_device)},
+                     .top = absl::GetFlag(FLAGS_top),
+                     .output_dir = absl::GetFlag(FLAGS_output_dir),
+                     .verify = absl::GetFlag(FLAGS_verify),
+                     .labels = absl::GetFlag(FLAGS_labels),
+                     .new_shapes = absl::GetFlag(FLAGS_new_shapes),
+                     .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
   RunTiming& timing = options.timing;
   if (timing.runs < 0 || options.top < 0 || !(timing.warm_up_ms >= 0)) {
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
@@ -239,9 +251,8 @@ int PrintReport(std::string_view text, ExitCode code) {
 }
 
 int Main(int argc, char** argv) {
-  absl::StatusOr<std::vector<std::string>> arguments =
-      ParseFlags({argv, argv + argc}, absl::StrCat(kUsage, kRunJsonHelp, kExitHelp),
-                 "onnx_cudnn_run.cc");
+  absl::StatusOr<std::vector<std::string>> arguments = ParseFlags(
+      {argv, argv + argc}, absl::StrCat(kUsage, kRunJsonHelp, kExitHelp), "onnx_cudnn_run.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
   if (absl::GetFlag(FLAGS_doctor)) {
     const DoctorReport doctor = Doctor({.plan_cache = absl::GetFlag(FLAGS_plan_cache),
@@ -262,10 +273,17 @@ int Main(int argc, char** argv) {
     return PrintReport(json ? CheckJson(*check) : CheckText(*check), ExitCodeOf(*check));
   }
   if (const std::string folder = absl::GetFlag(FLAGS_bisect); !folder.empty()) {
-    const auto found = BisectModel(options->model, options->session, options->inputs,
-                                   options->rtol, options->atol, folder);
+    const auto found = BisectModel(options->model, options->session, options->inputs, options->rtol,
+                                   options->atol, folder);
     if (!found.ok()) return Fail(kTool, WithPinFile(found.status(), pin));
     return PrintReport(json ? BisectJson(*found) : BisectText(*found), ExitCodeOf(*found));
+  }
+  const auto most = ParseTolerance("--max-error", absl::GetFlag(FLAGS_max_error));
+  if (!most.ok()) return Fail(kTool, most.status().message(), kExitUsage);
+  if (most->has_value()) {
+    const auto found = FindMaxError(options->model, options->session, options->inputs, **most);
+    if (!found.ok()) return Fail(kTool, WithPinFile(found.status(), pin));
+    return PrintReport(json ? MaxErrorJson(*found) : MaxErrorText(*found), ExitCodeOf(*found));
   }
   absl::StatusOr<RunReport> report = RunForReport(*std::move(options));
   if (!report.ok()) return Fail(kTool, WithPinFile(report.status(), pin));

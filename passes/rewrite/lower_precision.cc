@@ -116,8 +116,8 @@ class Lowering {
       };
       const auto first = std::find_if(order.begin(), order.end(), has_name);
       if (first == order.end()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "option keep_f32: after the rewrites there is no node \"", name, "\""));
+        return absl::InvalidArgumentError(
+            absl::StrCat("option keep_f32: after the rewrites there is no node \"", name, "\""));
       }
       for (auto node = first; node != order.end(); ++node) {
         if (has_name(*node)) kept_.insert(*node);

@@ -12,7 +12,9 @@ namespace {
 
 bool IsShort(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
-bool IsShort(const Value* v) { return v != nullptr && v->type().is_tensor() && IsShort(v->dtype()); }
+bool IsShort(const Value* v) {
+  return v != nullptr && v->type().is_tensor() && IsShort(v->dtype());
+}
 
 template <typename T>
 HostTensor Widened(const HostTensor& tensor) {

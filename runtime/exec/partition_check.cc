@@ -58,8 +58,7 @@ bool IsWorse(const OutputCheck& a, const OutputCheck& b) {
 }
 
 bool IsRandom(absl::Span<const Node* const> nodes) {
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [](const Node* node) { return IsRandom(*node); });
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return IsRandom(*node); });
 }
 
 // `found`, in the Program's types, against `exact`, in f32.
@@ -157,8 +156,7 @@ class Checker {
     for (size_t i = 0; i < expected.size(); ++i) {
       OutputCheck check = worst;
       check.output = static_cast<int>(i);
-      check.tolerance =
-          ToleranceOf(candidate.nodes, expected[i].dtype(), target_.numerics.tf32);
+      check.tolerance = ToleranceOf(candidate.nodes, expected[i].dtype(), target_.numerics.tf32);
       absl::StatusOr<Difference> difference = Compare(
           result.outputs[i], expected[i], check.tolerance.relative, check.tolerance.absolute);
       if (absl::IsUnimplemented(difference.status())) {  // the type cannot be read as numbers

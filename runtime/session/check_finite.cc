@@ -41,8 +41,8 @@ absl::Status Check(const LoadedModel& model, const TensorView& view, const std::
     tensor = HostTensor::Borrow(view.dtype, view.shape, view.data, /*owner=*/nullptr);
   } else {
     tensor = HostTensor::Allocate(view.dtype, view.shape);
-    RETURN_IF_ERROR(model.device().transfers().ToHost(view.data, tensor.mutable_raw(),
-                                                      tensor.bytes()));
+    RETURN_IF_ERROR(
+        model.device().transfers().ToHost(view.data, tensor.mutable_raw(), tensor.bytes()));
   }
   const int64_t count = NotFinite(tensor);
   if (count == 0) return absl::OkStatus();

@@ -82,8 +82,9 @@ absl::StatusOr<std::vector<CheckedPartition>> ReportPartitions(
     ASSIGN_OR_RETURN(HostTensor tensor, TensorOf(*view));
     tensors.push_back(std::move(tensor));
   }
-  ASSIGN_OR_RETURN(const std::vector<PartitionCheck> checks,
-                   CheckPartitions(program, tensors, device.target(), device.device(), device.constants()));
+  ASSIGN_OR_RETURN(
+      const std::vector<PartitionCheck> checks,
+      CheckPartitions(program, tensors, device.target(), device.device(), device.constants()));
   std::vector<CheckedPartition> reports;
   for (const PartitionCheck& check : checks) {
     reports.push_back(Report(program.partitions[check.partition], check));

@@ -158,8 +158,7 @@ TEST(FiguresTest, RelativeDifferenceUlpsAndCosine) {
   EXPECT_EQ(two.ulps, 2);
   EXPECT_EQ(two.relative, 0x1p-22);
 
-  const ErrorFigures right =
-      *FiguresOf(Rounded(DType::kF32, {1, 0}), Rounded(DType::kF32, {0, 3}));
+  const ErrorFigures right = *FiguresOf(Rounded(DType::kF32, {1, 0}), Rounded(DType::kF32, {0, 3}));
   EXPECT_EQ(right.cosine, 0);
   EXPECT_EQ(right.relative, 1);  // of the second; the first is expected to be 0
   EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {0}), Rounded(DType::kF32, {0}))->cosine, 1);
@@ -182,8 +181,7 @@ TEST(FiguresTest, WhatIsNotFiniteIsCounted) {
   EXPECT_EQ(figures.relative, kInfinity);
   EXPECT_EQ(figures.ulps, kInfinity);
   EXPECT_EQ(figures.cosine, 1);  // of the third
-  EXPECT_EQ(
-      FiguresOf(Rounded(DType::kF32, {1}), Rounded(DType::kF32, {kInfinite}))->not_finite, 0);
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {1}), Rounded(DType::kF32, {kInfinite}))->not_finite, 0);
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ TEST_F(CheckPartitionsTest, WhatOverflowsInF16IsCountedWhereItHappensFirst) {
       g (float16[3] x) => (float16[3] z) <float16[1] k = {25552}> {
         y = Mul(x, k)
         z = Softmax<axis = 0>(y) })");
-  const HostTensor x = HostTensor::Of<Float16>(
-      DType::kF16, {3}, {{ToFloat16(1), ToFloat16(100), ToFloat16(-3)}});
+  const HostTensor x =
+      HostTensor::Of<Float16>(DType::kF16, {3}, {{ToFloat16(1), ToFloat16(100), ToFloat16(-3)}});
   const auto checks = Check(*program, {x});
   ASSERT_TRUE(checks.ok()) << checks.status();
   const int multiplies = PartitionOf(*program, "Mul");
@@ -129,8 +129,7 @@ TEST_F(CheckPartitionsTest, WhatOverflowsInF16IsCountedWhereItHappensFirst) {
 
 TEST_F(CheckPartitionsTest, TheCostOfF16IsThatOfTheRounding) {
   const auto program = Build("g (float16[2] x) => (float16[2] y) { y = Exp(x) }");
-  const HostTensor x =
-      HostTensor::Of<Float16>(DType::kF16, {2}, {{ToFloat16(0), ToFloat16(1)}});
+  const HostTensor x = HostTensor::Of<Float16>(DType::kF16, {2}, {{ToFloat16(0), ToFloat16(1)}});
   const auto checks = Check(*program, {x});
   ASSERT_TRUE(checks.ok()) << checks.status();
   const ShortFloatCost& cost = checks->back().cost;

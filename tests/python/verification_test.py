@@ -64,6 +64,20 @@ class VerifyTest(unittest.TestCase):
             oc.verify(models.add(), against="torch")
 
 
+class OptionsTest(unittest.TestCase):
+    def test_outputs_that_are_not_finite_end_a_run(self):
+        options = oc.SessionOptions()
+        options.device, options.check_finite = "cpu", True
+        with self.assertRaisesRegex(oc.InvalidArgument, 'output "sum": 6 of 6 elements are NaN or infinite'):
+            oc.InferenceSession(models.add(), options).run(None, {"a": np.zeros((2, 3), np.float32), "b": np.full((2, 3), np.inf, np.float32)})
+
+    def test_nodes_that_are_kept_in_f32_must_exist(self):
+        options = oc.SessionOptions()
+        options.device, options.precision, options.keep_f32 = "cpu", "fp16", ["nobody"]
+        with self.assertRaisesRegex(oc.InvalidArgument, 'option keep_f32: after the rewrites there is no node "nobody"'):
+            oc.InferenceSession(models.add(), options)
+
+
 class ComparedTest(unittest.TestCase):
     def test_figures(self):
         f32 = np.float32

@@ -194,8 +194,7 @@ TEST(BisectTest, FindsTheKernelThatRoundsTooEarly) {
   const Fault fault{.op = "MatMul", .round = [](HostTensor& input) {
                       for (float& x : input.mutable_data<float>()) x = ToFloat(ToBFloat16(x));
                     }};
-  std::string text =
-      "g (float[4,4] v0, float[4,4] w) => (float[4,4] y) {\n  v1 = MatMul(v0, w)\n";
+  std::string text = "g (float[4,4] v0, float[4,4] w) => (float[4,4] y) {\n  v1 = MatMul(v0, w)\n";
   for (int i = 1; i < 40; ++i) {
     absl::StrAppend(&text, "  v", i + 1, " = ", i % 2 == 0 ? "Tanh" : "Sigmoid", "(v", i, ")\n");
   }

@@ -170,7 +170,9 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   EXPECT_EQ(RunTool("shift.onnx --verify good.npz --partitioner cost").code, 0);
   const Ended bad = RunTool("shift.onnx --verify bad.npz");
   ExpectFails(bad, 4, "differs");
-  EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1, largest expected 1, relative 1,")) << bad.out;
+  EXPECT_TRUE(
+      absl::StrContains(bad.out, "DIFFERS  largest difference 1, largest expected 1, relative 1,"))
+      << bad.out;
 }
 
 TEST_F(ProgramsTest, VerifiesRandomInputsAgainstTheReferences) {
@@ -192,7 +194,8 @@ TEST_F(ProgramsTest, BisectWritesAModelThatShowsTheFault) {
   const std::string flags = " --target h200 --precision bf16 --rtol 1e-6 --atol 1e-6";
   const Ended found = RunTool(absl::StrCat("mlp.onnx --bisect out", flags));
   EXPECT_EQ(found.code, 4) << found.err;
-  EXPECT_TRUE(absl::StrContains(found.out, "pass    lower-precision-bf16: without it")) << found.out;
+  EXPECT_TRUE(absl::StrContains(found.out, "pass    lower-precision-bf16: without it"))
+      << found.out;
   EXPECT_TRUE(absl::StrContains(found.out, "reduced 1 nodes: out/reduced.onnx")) << found.out;
   EXPECT_TRUE(absl::StrContains(found.out, "MatMul: m")) << found.out;
   const std::string again = "out/reduced.onnx --verify out/reduced.npz";

@@ -33,8 +33,8 @@ TEST(ReportTest, NamesTheFirstWrongPartitionAndItsOps) {
   report.partitions[0].op_by_op = {Alone("Conv: conv7", true), Alone("Relu: relu7", true)};
   report.partitions[1].op_by_op = {Alone("Conv: conv3", false), Alone("Relu: relu3", true)};
   const std::string text = FormatText(report, /*verbose=*/false);
-  EXPECT_TRUE(absl::StrContains(
-      text, "first   partition 3 is the first that is wrong: Conv Relu: conv3\n"))
+  EXPECT_TRUE(
+      absl::StrContains(text, "first   partition 3 is the first that is wrong: Conv Relu: conv3\n"))
       << text;
   EXPECT_TRUE(absl::StrContains(text, "Relu: relu7 > \n       each op alone is right")) << text;
   EXPECT_FALSE(absl::StrContains(text, "Relu: relu3 > \n       each op")) << text;

@@ -105,8 +105,7 @@ class Bisector {
     }
     found_.pass = request_.passes[wrong - 1];
     found_.pass_is_enough = IsWrong(nodes_, DisabledBut(wrong - 1, wrong));
-    found_.disabled =
-        found_.pass_is_enough ? DisabledBut(wrong - 1, wrong) : DisabledBut(0, wrong);
+    found_.disabled = found_.pass_is_enough ? DisabledBut(wrong - 1, wrong) : DisabledBut(0, wrong);
   }
 
   // The first nodes up to one with which they become wrong, the last of these that still are, and

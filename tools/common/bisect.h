@@ -15,9 +15,9 @@ namespace onnx_cudnn {
 
 struct BisectRequest {
   // Runs a Graph without these passes; tensors are parallel to its inputs and outputs.
-  std::function<absl::StatusOr<std::vector<HostTensor>>(
-      const Graph& graph, const std::vector<std::string>& disabled,
-      absl::Span<const HostTensor> inputs)>
+  std::function<absl::StatusOr<std::vector<HostTensor>>(const Graph& graph,
+                                                        const std::vector<std::string>& disabled,
+                                                        absl::Span<const HostTensor> inputs)>
       run;
   std::function<absl::StatusOr<bool>(const HostTensor& found, const HostTensor& expected)> differs;
   std::vector<std::string> passes;    // that may be left out, in the order in which they run
@@ -30,8 +30,8 @@ struct Bisection {
   std::string pass;      // without it the outputs are right; empty: they are wrong without any pass
   // With it alone the fault shows; otherwise passes before it are needed too.
   bool pass_is_enough = false;
-  std::vector<std::string> disabled;  // in the runs of `reduced`
-  Graph reduced;                      // the fewest nodes found that are still wrong
+  std::vector<std::string> disabled;         // in the runs of `reduced`
+  Graph reduced;                             // the fewest nodes found that are still wrong
   std::vector<HostTensor> inputs, expected;  // parallel to its inputs and outputs
   std::vector<std::string> nodes;            // "Conv: conv1"
   int runs = 0;

@@ -166,6 +166,8 @@ void AppendOpByOp(const CheckedPartition& partition, std::string& text) {
   }
 }
 
+bool Overflows(const CheckedPartition& partition) { return partition.overflowed > 0; }
+
 // "tolerance" is the largest difference as a share of the tolerance.
 void AppendPartitions(const RunReport& report, std::string& text) {
   if (report.partitions.empty()) return;
@@ -184,6 +186,12 @@ void AppendPartitions(const RunReport& report, std::string& text) {
   if (const CheckedPartition* first = report.first_wrong(); first != nullptr) {
     absl::StrAppendFormat(&text, "first   partition %d is the first that is wrong: %s\n",
                           first->index, Printable(first->ops));
+  }
+  if (const CheckedPartition* first = FirstOf(report.partitions, Overflows); first != nullptr) {
+    absl::StrAppendFormat(&text,
+                          "first   partition %d is the first that overflows: %s, %d elements are "
+                          "NaN or infinite, and finite in f32\n",
+                          first->index, Printable(first->ops), first->overflowed);
   }
 }
 
@@ -233,9 +241,8 @@ bool RunReport::partitions_ok() const {
                      [](const CheckedPartition& p) { return p.ok; });
 }
 
-const CheckedPartition* FirstOf(
-    const std::vector<CheckedPartition>& partitions,
-    absl::FunctionRef<bool(const CheckedPartition&)> is_meant) {
+const CheckedPartition* FirstOf(const std::vector<CheckedPartition>& partitions,
+                                absl::FunctionRef<bool(const CheckedPartition&)> is_meant) {
   const CheckedPartition* first = nullptr;
   for (const CheckedPartition& p : partitions) {
     if (is_meant(p) && (first == nullptr || p.index < first->index)) first = &p;
@@ -306,6 +313,9 @@ std::string FormatText(const RunReport& report, bool verbose) {
                           t.min, t.median, t.mean, t.p90, t.p99, report.runs_ms.size(),
                           report.runs_ms.size() == 1 ? "run" : "runs", report.warm_up_ms);
   }
+  if (!report.warning.empty()) {
+    absl::StrAppend(&text, "warning ", Printable(report.warning), "\n");
+  }
   AppendNewShapes(report, text);
   AppendVerified(report, text);
   AppendPartitions(report, text);
@@ -332,6 +342,10 @@ std::string FormatJson(const RunReport& report) {
   if (const CheckedPartition* first = report.first_wrong(); first != nullptr) {
     json["first_wrong"] = first->index;
   }
+  if (const CheckedPartition* first = FirstOf(report.partitions, Overflows); first != nullptr) {
+    json["first_overflow"] = first->index;
+  }
+  if (!report.warning.empty()) json["warning"] = report.warning;
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
   return JsonText(json, /*indent=*/-1);
 }

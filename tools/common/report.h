@@ -42,6 +42,7 @@ struct RunReport {
   std::vector<VerifyReport> verified;
   std::vector<CheckedPartition> partitions;  // results of --check-partitions
   std::vector<NewShapeTimes> new_shapes;
+  std::string warning;  // that outputs overflow; empty: none
 
   bool verify_ok() const;
   bool partitions_ok() const;
@@ -64,12 +65,13 @@ bool RunsInSegments(const SessionStats& stats);
 std::string SegmentsText(const SessionStats& stats);
 
 // One line with the keys of kRunJsonHelp. "top", "label", "timing", "verify", "partitions",
-// "op_by_op", "first_wrong", "segments" and "new_shapes" stand only when there is something to say;
-// a number that is not finite is null.
+// "op_by_op", "first_wrong", "first_overflow", "warning", "segments" and "new_shapes" stand only
+// when there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 // What --json prints, for --help.
-inline constexpr std::string_view kRunJsonHelp = R"(--json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
+inline constexpr std::string_view kRunJsonHelp =
+    R"(--json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [],
   builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms, weight_bytes, arena_bytes,
   programs_built, nodes, host_nodes,
@@ -77,12 +79,13 @@ inline constexpr std::string_view kRunJsonHelp = R"(--json prints: model, device
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, largest_relative,
-             largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong,
+             largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong, first_overflow, warning,
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
              the parts are what the first and the longest run spent: {program_ms (building), lock_ms (waiting for other threads), executor_ms,
              allocate_ms, upload_ms, capture_ms, copy_ms, launch_ms, device_ms, other_ms}
 --bisect --json: model, differs, pass, pass_is_enough, disabled_passes [], nodes [], reduced, tensors, runs, ran_out, s
+--max-error --json: model, precision, most, without, reached, error, keep_f32 [], runs
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms
 --doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},

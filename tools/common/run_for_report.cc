@@ -1,12 +1,15 @@
 #include "tools/common/run_for_report.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/exec/compare.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/expected.h"
 #include "tools/common/files.h"
@@ -39,6 +42,43 @@ absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs
 absl::StatusOr<Expected> ReadExpectedIfAsked(const RunRequest& options, const Session& session) {
   if (options.verify.empty() || options.verify == kVerifyReference) return Expected{};
   return ReadExpected(options.verify, session.inputs(), session.outputs());
+}
+
+int64_t NotFinite(const HostTensor& tensor) {
+  const absl::StatusOr<std::vector<double>> values = ElementsAsDoubles(tensor);
+  return values.ok() ? Summarize(*values).not_finite : 0;
+}
+
+// Warns of the first output that is not finite although it is in the model's own types; with
+// --verify or --check-partitions of the partition where this begins, too.
+absl::Status WarnOfOverflow(const RunRequest& request, const Session& session,
+                            const std::vector<NamedView>& inputs, const NamedTensors& outputs,
+                            RunReport& report) {
+  const bool is_short = session.precision() == PrecisionChoice::kFp16 ||
+                        session.precision() == PrecisionChoice::kBf16;
+  const auto has_any = [](const auto& named) { return NotFinite(named.second) > 0; };
+  if (!is_short || std::none_of(outputs.begin(), outputs.end(), has_any)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const NamedTensors exact, RunReference(request.model, request.session, inputs));
+  for (const auto& [name, output] : outputs) {
+    const int64_t more = NotFinite(output) - NotFinite(exact.find(name)->second);
+    if (more <= 0) continue;
+    report.warning = absl::StrFormat(
+        "output %s: %d elements are NaN or infinite in %s and finite "
+        "in the model's own types",
+        name, more, report.precision);
+    break;
+  }
+  if (report.warning.empty() || (request.verify.empty() && !request.check_partitions)) {
+    return absl::OkStatus();
+  }
+  const Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
+  if (!checked.ok()) return absl::OkStatus();  // the warning alone
+  const CheckedPartition* first =
+      FirstOf(checked.value(), [](const CheckedPartition& p) { return p.overflowed > 0; });
+  if (first != nullptr) {
+    absl::StrAppendFormat(&report.warning, "; first in partition %d, %s", first->index, first->ops);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -90,6 +130,7 @@ absl::StatusOr<RunReport> RunForReport(RunRequest options) {
     by_name[name] = HostTensorOf(outputs[i]);
     report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
   }
+  RETURN_IF_ERROR(WarnOfOverflow(options, session, views, by_name, report));
   if (!options.output_dir.empty()) {
     RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name, report));
   }

@@ -81,10 +81,10 @@ absl::StatusOr<Difference> CompareOutputs(const HostTensor& found, const HostTen
   const DType dtype = expected.dtype();
   const bool are_alike = found.dtype() == dtype && found.dims() == expected.dims();
   if (are_alike && dtype == DType::kString) return CompareStrings(found, expected);
-  ASSIGN_OR_RETURN(Difference difference,
-                   are_alike ? Compare(AsNumbers(found), AsNumbers(expected), tolerance.rtol,
-                                       tolerance.atol)
-                             : Compare(found, expected, tolerance.rtol, tolerance.atol));
+  ASSIGN_OR_RETURN(
+      Difference difference,
+      are_alike ? Compare(AsNumbers(found), AsNumbers(expected), tolerance.rtol, tolerance.atol)
+                : Compare(found, expected, tolerance.rtol, tolerance.atol));
   if (difference.largest <= tolerance.absolute) difference.beyond = 0;
   return difference;
 }

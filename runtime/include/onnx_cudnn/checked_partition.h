@@ -9,17 +9,17 @@ namespace onnx_cudnn {
 
 // What the worst output of a partition, or of one of its ops, differs by from the ops' references.
 struct CheckedOutput {
-  std::string engine;   // "cudnn"
-  std::string variant;  // the library's plan, or the kernel and its tile
-  std::string ops;      // "Conv Relu: conv1": the ops and the name of the first node
-  std::string output;   // name of the output that differs most
+  std::string engine;             // "cudnn"
+  std::string variant;            // the library's plan, or the kernel and its tile
+  std::string ops;                // "Conv Relu: conv1": the ops and the name of the first node
+  std::string output;             // name of the output that differs most
   double largest_difference = 0;  // |found − reference|; infinite if only one of them is NaN
   double largest_expected = 0;    // |reference|, finite elements only
   // largest_difference divided by the tolerance at largest_expected: above 1 it is certainly an
   // error; below 1 it may still be one, at a small element.
   double share_of_tolerance = 0;
   bool ok = true;
-  std::string note;  // what else is wrong, or why nothing was compared; may be empty
+  std::string note;             // what else is wrong, or why nothing was compared; may be empty
   double largest_relative = 0;  // |found − reference| / |reference| of elements other than 0
   double largest_ulps = 0;      // in numbers of the output's type
   double cosine = 1;            // of the angle between found and reference as vectors

@@ -101,9 +101,9 @@ struct SessionOptions {
   // Precision of f32 arithmetic. Inputs and outputs keep the model's types, and range-sensitive ops
   // (Softmax, reductions, norms, Exp, Log …) always compute in f32.
   PrecisionChoice precision = PrecisionChoice::kAuto;
-  // With fp16 or bf16: Nodes whose arithmetic stays f32, by name, of unnamed ones that of an output;
-  // names are those after the rewrites (onnx-cudnn-opt --print). onnx-cudnn-run --max-error finds
-  // them. InvalidArgument: there is no such Node.
+  // With fp16 or bf16: Nodes whose arithmetic stays f32, by name, of unnamed ones that of an
+  // output; names are those after the rewrites (onnx-cudnn-opt --print). onnx-cudnn-run --max-error
+  // finds them. InvalidArgument: there is no such Node.
   std::vector<std::string> keep_f32;
   // Whether to use library plans whose results may differ from Run to Run.
   bool allow_nondeterministic = false;
