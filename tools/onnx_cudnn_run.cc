@@ -1,28 +1,24 @@
 // onnx-cudnn-run: loads a model, runs it, and reports outputs and times.
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
-#include <map>
 #include <optional>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "tools/common/bisect_report.h"
 #include "tools/common/check_report.h"
 #include "tools/common/doctor_report.h"
 #include "tools/common/exit_codes.h"
-#include "tools/common/expected.h"
 #include "tools/common/files.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
-#include "tools/common/load_session.h"
-#include "tools/common/new_shapes.h"
+#include "tools/common/max_error.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/profile_model.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
-#include "tools/common/time_runs.h"
+#include "tools/common/run_for_report.h"
 
 ABSL_FLAG(std::string, input, "",
           "name=SOURCE, once per input; SOURCE alone if the model has one input. SOURCE is a "
@@ -98,11 +94,13 @@ ABSL_FLAG(int, level, 2,
 ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
-ABSL_FLAG(std::string, verify, "",
-          "Compares outputs with those in a .npz file (arrays with the names of outputs; "
-          "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
-          "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb). "
-          "Exit code 4 if one differs.");
+ABSL_FLAG(
+    std::string, verify, "",
+    "Compares outputs with those in a .npz file (arrays with the names of outputs; "
+    "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
+    "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb); or, "
+    "with the word reference, with those of the ops' references on the CPU in the model's "
+    "own types. Exit code 4 if one differs.");
 ABSL_FLAG(
     std::string, rtol, "",
     "Tolerance of --verify relative to |expected|. Only floats have a tolerance. Default: by the "
@@ -119,7 +117,8 @@ ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(bool, check_partitions, false,
           "Runs each partition alone, fused as in a normal run, on inputs that the ops' "
           "references compute on the host, and prints how far its outputs differ from the "
-          "references, the worst first. Exit code 4 if one is wrong. No runs are timed.");
+          "references, the worst first, which is the first that is wrong, and each op of a wrong "
+          "one alone. Exit code 4 if one is wrong. No runs are timed.");
 ABSL_FLAG(
     bool, profile, false,
     "Prints a table of the steps of the runs: time (medians of --runs, at least 10), share, "
@@ -132,6 +131,20 @@ ABSL_FLAG(
     std::string, trace, "",
     "Writes what the host did and when each step and copy ran to this file, as Chrome's trace "
     "events: Perfetto (ui.perfetto.dev) opens it.");
+ABSL_FLAG(std::string, bisect, "",
+          "Directory. If an output differs from that of the ops' references by more than --verify "
+          "allows: finds by halving the rewrite that is guilty, if one is, and the fewest nodes "
+          "that are still wrong, and writes these as reduced.onnx, with their inputs and right "
+          "outputs in reduced.npz, into the directory. Takes at most a minute for ordinary models. "
+          "Exit code 4 if a fault was found.");
+ABSL_FLAG(
+    std::string, max_error, "",
+    "With --precision fp16 or bf16: finds which nodes have to stay in f32 for outputs that "
+    "differ from those of the ops' references by at most this share of their largest element, "
+    "and prints the flag --keep-f32 for them. Exit code 4 if all of them are not enough.");
+ABSL_FLAG(std::vector<std::string>, keep_f32, {},
+          "With --precision fp16 or bf16: nodes that stay in f32, by name, of unnamed ones that of "
+          "an output, as onnx-cudnn-opt --print shows them.");
 ABSL_FLAG(bool, check, false,
           "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
           "if there is none; cpu with --device cpu), and on which engine: prints every node that "
@@ -148,7 +161,6 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-run";
-constexpr int kLeastProfiledRuns = 10;
 constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONNX model.
 
   onnx-cudnn-run resnet50.onnx                                          random input, output summary, latency
@@ -159,48 +171,18 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
   onnx-cudnn-run model.onnx --target h200 --precision fp16 --verify d   what fp16 would differ by, without a GPU
   onnx-cudnn-run model.onnx --device cuda --check-partitions            which partition is wrong, if any
+  onnx-cudnn-run model.onnx --verify reference                          or with random inputs, against the ops' references
+  onnx-cudnn-run model.onnx --device cuda --bisect out                  the guilty rewrite or op, and a model of a few nodes
+  onnx-cudnn-run model.onnx --precision fp16 --max-error 1e-3           which nodes to keep in f32 for that
   onnx-cudnn-run model.onnx --profile --profile-by layer --trace t.json where the time goes
   onnx-cudnn-run model.onnx --check                                     does every node run, and on which engine
   onnx-cudnn-run --doctor                                               what this host lacks for runs on a GPU
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
---json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
-  tune_ms, tuned_signatures, cached_signatures, tune_notes [],
-  builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms, weight_bytes, arena_bytes,
-  programs_built, nodes, host_nodes,
-  inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
-  timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},
-  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}],
-  profile {captured, graph_note, runs, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
-    steps [{index, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
-    groups [{name, steps, us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}]}, trace (the file),
-  segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
-  new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
-             the parts are what the first and the longest run spent: {program_ms (building), load_ms (kernels), lock_ms (waiting for other
-             threads), executor_ms, allocate_ms, pin_ms, make_ms and upload_ms (constants), capture_ms, copy_ms, launch_ms,
-             library_ms (launches by cuBLASLt and cuDNN), device_ms, other_ms}
---check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
-  unchecked, ms
---doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},
-  driver, driver_cuda, gpus [{ordinal, product, compute_capability, memory_bytes}], libraries [{name, version, file}], tune_worker, cores,
-  threads, memory_bytes, plan_cache {path, entries, for_this_gpu, failed}, findings [{what, remedy, without, is_needed}]
-
-Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify or
-  --check-partitions found a difference, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
-
-struct Options {
-  std::string model;
-  SessionOptions session;
-  InputRequest inputs;
-  RunTiming timing;
-  ProfileRequest profile;
-  int top;
-  std::optional<double> rtol, atol;
-  std::string output_dir, verify, labels;
-  std::vector<std::string> new_shapes;
-  bool json, verbose, check_partitions;
-};
+)";
+constexpr std::string_view kExitHelp = R"(
+Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify,
+  --check-partitions or --bisect found a difference or --max-error cannot be reached, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
 
 absl::StatusOr<ImagePreset> ImageFromFlags() {
   const std::string name = absl::GetFlag(FLAGS_image);
@@ -231,6 +213,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)};
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.target = absl::GetFlag(FLAGS_target);
+  session.keep_f32 = absl::GetFlag(FLAGS_keep_f32);
   session.shape_buckets = absl::GetFlag(FLAGS_shape_buckets);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.max_memory_bytes,
@@ -247,20 +230,18 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
   return session;
 }
 
-absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
+absl::StatusOr<RunRequest> RequestFromFlags(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
-  Options options{.model = model,
-                  .timing = {.runs = absl::GetFlag(FLAGS_runs),
-                             .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
-                             .on_device = absl::GetFlag(FLAGS_on_device)},
-                  .top = absl::GetFlag(FLAGS_top),
-                  .output_dir = absl::GetFlag(FLAGS_output_dir),
-                  .verify = absl::GetFlag(FLAGS_verify),
-                  .labels = absl::GetFlag(FLAGS_labels),
-                  .new_shapes = absl::GetFlag(FLAGS_new_shapes),
-                  .json = absl::GetFlag(FLAGS_json),
-                  .verbose = absl::GetFlag(FLAGS_verbose),
-                  .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
+  RunRequest options{.model = model,
+                     .timing = {.runs = absl::GetFlag(FLAGS_runs),
+                                .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
+                                .on_device = absl::GetFlag(FLAGS_on_device)},
+                     .top = absl::GetFlag(FLAGS_top),
+                     .output_dir = absl::GetFlag(FLAGS_output_dir),
+                     .verify = absl::GetFlag(FLAGS_verify),
+                     .labels = absl::GetFlag(FLAGS_labels),
+                     .new_shapes = absl::GetFlag(FLAGS_new_shapes),
+                     .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
   RunTiming& timing = options.timing;
   if (timing.runs < 0 || options.top < 0 || !(timing.warm_up_ms >= 0)) {
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
@@ -283,82 +264,14 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   return options;
 }
 
-absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs,
-                          RunReport& report) {
-  std::vector<std::string> names;
-  for (const OutputReport& output : report.outputs) names.push_back(output.name);
-  ASSIGN_OR_RETURN(const std::vector<std::string> files, WriteArrays(folder, names, outputs));
-  for (size_t i = 0; i < files.size(); ++i) report.outputs[i].file = files[i];
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Expected> ReadExpectedIfAsked(const Options& options, const Session& session) {
-  if (options.verify.empty()) return Expected{};
-  return ReadExpected(options.verify, session.inputs(), session.outputs());
-}
-
-absl::StatusOr<RunReport> RunModel(Options options) {
-  RunReport report{.model = options.model};
-  if (!options.labels.empty()) {
-    ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
-  }
-  SessionProfiler profiler(options.profile);
-  ASSIGN_OR_RETURN(const Session session, LoadSession(options.model, options.session));
-  report.device = session.device();
-  report.note = session.device_note();
-  if (const std::string& target = options.session.target; !target.empty()) {
-    report.note = absl::StrCat("runs what ", target, " would, by the ops' references");
-  }
-  report.precision = NameOf(session.precision());
-  report.precision_was_asked = options.session.precision != PrecisionChoice::kAuto;
-  ASSIGN_OR_RETURN(Expected expected, ReadExpectedIfAsked(options, session));
-  options.inputs.given = std::move(expected.inputs);
-  ASSIGN_OR_RETURN(const std::vector<ModelInput> inputs,
-                   MakeInputs(session.inputs(), options.inputs));
-  std::vector<NamedView> views;
-  std::map<std::string, std::string, std::less<>> taken;
-  for (const ModelInput& input : inputs) {
-    taken[input.name] = input.taken;
-    const std::string type =
-        absl::StrCat(NameOf(input.tensor.dtype()), ToString(input.tensor.dims()));
-    report.inputs.push_back({input.name, type, input.source});
-    views.push_back(ViewOf(input.tensor));
-  }
-  const absl::StatusOr<std::vector<Tensor>> ran = RunOnce(session, views, report);
-  if (!ran.ok()) return WithTakenDims(ran.status(), taken);
-  const std::vector<Tensor>& outputs = *ran;
-  if (options.check_partitions) {
-    Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(views);
-    if (!checked.ok()) return ToStatus(checked.error());
-    report.partitions = std::move(checked).value();
-  }
-  RETURN_IF_ERROR(profiler.Finish(session, views, report));
-  RETURN_IF_ERROR(TimeRuns(session, options.timing, views, outputs, report));
-  ASSIGN_OR_RETURN(report.new_shapes, TimeNewShapes(session, options.new_shapes, options.inputs,
-                                                    options.timing.warm_up_ms));
-  report.stats = session.stats();
-  NamedTensors by_name;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = session.outputs()[i].name;
-    by_name[name] = HostTensorOf(outputs[i]);
-    report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
-  }
-  if (!options.output_dir.empty()) {
-    RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name, report));
-  }
-  ASSIGN_OR_RETURN(report.verified, VerifyOutputs(expected.outputs, by_name, session.precision(),
-                                                  options.rtol, options.atol));
-  return report;
-}
-
 int PrintReport(std::string_view text, ExitCode code) {
   std::cout << text << std::flush;
   return std::cout ? code : Fail(kTool, "cannot write to standard output", kExitInvalid);
 }
 
 int Main(int argc, char** argv) {
-  absl::StatusOr<std::vector<std::string>> arguments =
-      ParseFlags({argv, argv + argc}, kUsage, "onnx_cudnn_run.cc");
+  absl::StatusOr<std::vector<std::string>> arguments = ParseFlags(
+      {argv, argv + argc}, absl::StrCat(kUsage, kRunJsonHelp, kExitHelp), "onnx_cudnn_run.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
   if (absl::GetFlag(FLAGS_doctor)) {
     const DoctorReport doctor = Doctor({.plan_cache = absl::GetFlag(FLAGS_plan_cache),
@@ -366,9 +279,9 @@ int Main(int argc, char** argv) {
     return PrintReport(absl::GetFlag(FLAGS_json) ? DoctorJson(doctor) : DoctorText(doctor),
                        ExitCodeOf(doctor));
   }
-  absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
+  absl::StatusOr<RunRequest> options = RequestFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
-  const bool json = options->json, verbose = options->verbose;
+  const bool json = absl::GetFlag(FLAGS_json), verbose = absl::GetFlag(FLAGS_verbose);
   const std::string pin = absl::GetFlag(FLAGS_pin);
   absl::StatusOr<std::string> pins = ReadPinFile(pin);
   if (!pins.ok()) return Fail(kTool, pins.status());
@@ -378,7 +291,20 @@ int Main(int argc, char** argv) {
     if (!check.ok()) return Fail(kTool, check.status());
     return PrintReport(json ? CheckJson(*check) : CheckText(*check), ExitCodeOf(*check));
   }
-  absl::StatusOr<RunReport> report = RunModel(*std::move(options));
+  if (const std::string folder = absl::GetFlag(FLAGS_bisect); !folder.empty()) {
+    const auto found = BisectModel(options->model, options->session, options->inputs, options->rtol,
+                                   options->atol, folder);
+    if (!found.ok()) return Fail(kTool, WithPinFile(found.status(), pin));
+    return PrintReport(json ? BisectJson(*found) : BisectText(*found), ExitCodeOf(*found));
+  }
+  const auto most = ParseTolerance("--max-error", absl::GetFlag(FLAGS_max_error));
+  if (!most.ok()) return Fail(kTool, most.status().message(), kExitUsage);
+  if (most->has_value()) {
+    const auto found = FindMaxError(options->model, options->session, options->inputs, **most);
+    if (!found.ok()) return Fail(kTool, WithPinFile(found.status(), pin));
+    return PrintReport(json ? MaxErrorJson(*found) : MaxErrorText(*found), ExitCodeOf(*found));
+  }
+  absl::StatusOr<RunReport> report = RunForReport(*std::move(options));
   if (!report.ok()) return Fail(kTool, WithPinFile(report.status(), pin));
   std::cout << (json ? FormatJson(*report) : FormatText(*report, verbose)) << std::flush;
   if (!std::cout) return Fail(kTool, "cannot write to standard output", kExitInvalid);

@@ -12,6 +12,7 @@
 //   - A sum that becomes the logits of a Softmax stays f32 if an addend is large or does not come
 //     from a lowered Node: near a mask of -10,000, f16 values are multiples of 8, so that a fully
 //     masked row would lose its logits.
+//   - Nodes of PassContext::keep_f32 stay f32.
 //   - A Node stays f32 if it reads a constant that the low type cannot represent, because an
 //     element would become infinite or zero. In weights, factors of a norm and addends with more
 //     than one element, elements may become zero, as rounding the sum would make them; a single
@@ -25,8 +26,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "absl/strings/str_cat.h"
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/linear_op.h"
+#include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/float16.h"
 #include "runtime/ops/op_table.h"
@@ -78,8 +81,9 @@ class Lowering {
  public:
   Lowering(Graph& graph, DType low) : graph_(graph), low_(low) {}
 
-  bool Run() {
+  absl::StatusOr<bool> Run(const std::vector<std::string>& keep_f32) {
     const std::vector<Node*> order = graph_.TopologicalOrder();
+    RETURN_IF_ERROR(Keep(order, keep_f32));
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
       if (MayBeLow(**node)) may_be_low_.insert(*node);
       if (WritesLogits(**node)) writes_logits_.insert(*node);
@@ -102,6 +106,26 @@ class Lowering {
   }
 
  private:
+  // InvalidArgument: no Node has this name.
+  absl::Status Keep(const std::vector<Node*>& order, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const auto has_name = [&](const Node* node) {
+        return node->name() == name ||
+               std::any_of(node->outputs().begin(), node->outputs().end(),
+                           [&](const Value* v) { return v != nullptr && v->name() == name; });
+      };
+      const auto first = std::find_if(order.begin(), order.end(), has_name);
+      if (first == order.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("option keep_f32: after the rewrites there is no node \"", name, "\""));
+      }
+      for (auto node = first; node != order.end(); ++node) {
+        if (has_name(*node)) kept_.insert(*node);
+      }
+    }
+    return absl::OkStatus();
+  }
+
   bool IsLowered(const Value* v) const {
     return v != nullptr && lowered_.contains(v->producer()) && v->dtype() == low_;
   }
@@ -109,7 +133,7 @@ class Lowering {
   // Whether it is lowered, provided that it is linear or reads a lowered Node. All readers of
   // `node` have been decided.
   bool MayBeLow(const Node& node) const {
-    if (!node.domain().empty() || !node.bodies().empty()) return false;
+    if (kept_.contains(&node) || !node.domain().empty() || !node.bodies().empty()) return false;
     const OpDef* op = FindOp(node);
     if (op == nullptr || !op->types.Has(low_)) return false;
     if (IsAttention(node) && (node.inputs().size() > 4 || node.outputs().size() > 1)) return false;
@@ -268,7 +292,7 @@ class Lowering {
 
   Graph& graph_;
   const DType low_;
-  std::unordered_set<const Node*> may_be_low_, writes_logits_, lowered_;
+  std::unordered_set<const Node*> kept_, may_be_low_, writes_logits_, lowered_;
   std::unordered_map<int, Value*> low_of_, wide_of_;  // by Value id
 };
 
@@ -276,8 +300,8 @@ class LowerPrecisionPass final : public Pass {
  public:
   LowerPrecisionPass(std::string_view name, DType low) : name_(name), low_(low) {}
   std::string_view name() const override { return name_; }
-  absl::StatusOr<bool> Run(Graph& graph, PassContext&) override {
-    return Lowering(graph, low_).Run();
+  absl::StatusOr<bool> Run(Graph& graph, PassContext& context) override {
+    return Lowering(graph, low_).Run(context.keep_f32);
   }
 
  private:

@@ -39,6 +39,7 @@ from .options import (  # noqa: E402
 )
 from .ortvalue import OrtValue  # noqa: E402
 from .session import InferenceSession, NodeArg, RunFuture  # noqa: E402
+from .verification import Verification, VerifiedOutput, verify  # noqa: E402
 
 __version__ = _core.version
 
@@ -72,10 +73,13 @@ __all__ = [
     "SessionOptions",
     "SharedArena",
     "Unimplemented",
+    "Verification",
+    "VerifiedOutput",
     "get_available_providers",
     "get_device",
     "get_include",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
     "tqdm_progress",
+    "verify",
 ]

@@ -96,6 +96,8 @@ class SessionOptions:
     max_programs: int
     shape_buckets: list[str]
     max_executors_per_program: int
+    keep_f32: list[str]
+    check_finite: bool
     def set_progress(self, callable: Callable[[str, int, int, str], object] | None) -> None: ...
 
 class CancelFlag:

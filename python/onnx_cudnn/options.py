@@ -226,7 +226,7 @@ def _list(name: str, element: Callable[[Any], Any], what: str) -> property:
     return property(lambda self: tuple(field.__get__(self)), put, doc=f"A tuple of {what}; assign a list, the value is a copy.")
 
 
-for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
+for _name in ("disabled_passes", "keep_f32", "op_libraries", "shape_buckets"):
     setattr(SessionOptions, _name, _list(_name, os.fspath, "texts"))
 SessionOptions.devices = _list("devices", int, "numbers")
 for _name, _default in _SESSION_DEFAULTS.items():

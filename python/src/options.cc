@@ -75,6 +75,8 @@ void BindOptions(nb::module_& module) {
       .def_rw("max_programs", &Options::max_programs)
       .def_rw("shape_buckets", &Options::shape_buckets)
       .def_rw("max_executors_per_program", &Options::max_executors_per_program)
+      .def_rw("keep_f32", &Options::keep_f32)
+      .def_rw("check_finite", &Options::check_finite)
       .def(
           "set_progress",
           [](Options& options, nb::object callable) {

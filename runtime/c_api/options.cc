@@ -91,6 +91,8 @@ absl::StatusOr<SessionOptions> SessionOptionsOf(const onnx_cudnn_session_options
       ReadTexts(from.op_libraries, from.op_library_count, "op_libraries", to.op_libraries));
   RETURN_IF_ERROR(
       ReadTexts(from.shape_buckets, from.shape_bucket_count, "shape_buckets", to.shape_buckets));
+  RETURN_IF_ERROR(ReadTexts(from.keep_f32, from.keep_f32_count, "keep_f32", to.keep_f32));
+  to.check_finite = from.check_finite != 0;
   to.device_ordinal = from.device_ordinal;
   if (from.device_count > 0 && from.devices == nullptr) {
     return absl::InvalidArgumentError("option devices: expected an array, found NULL");

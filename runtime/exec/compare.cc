@@ -171,6 +171,83 @@ void CompareNumbers(absl::Span<const T> found, absl::Span<const T> expected, dou
   }
 }
 
+template <typename T>
+auto RawBits(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<uint32_t>(x);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<uint64_t>(x);
+  } else {
+    return x.bits;
+  }
+}
+
+// The numbers of type T from `a` to `b`, neither of which is NaN.
+template <typename T>
+double UlpsBetween(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::abs(static_cast<double>(a) - static_cast<double>(b));
+  } else {
+    using Bits = decltype(RawBits(a));
+    constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+    const Bits x = RawBits(a), y = RawBits(b);
+    const uint64_t from_zero_x = x & ~kSign, from_zero_y = y & ~kSign;
+    if ((x & kSign) != (y & kSign)) return static_cast<double>(from_zero_x + from_zero_y);
+    return static_cast<double>(std::max(from_zero_x, from_zero_y) -
+                               std::min(from_zero_x, from_zero_y));
+  }
+}
+
+struct FigureSums {
+  ErrorFigures figures;
+  double found_expected = 0, found_found = 0, expected_expected = 0;
+};
+
+template <typename T>
+void AddFigures(absl::Span<const T> found, absl::Span<const T> expected, FigureSums& sums) {
+  ErrorFigures& f = sums.figures;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double x = ToDouble(found[i]), y = ToDouble(expected[i]);
+    if (std::isfinite(x) && std::isfinite(y)) {
+      sums.found_expected += x * y;
+      sums.found_found += x * x;
+      sums.expected_expected += y * y;
+      if (x == y) continue;
+      if (y != 0) f.relative = std::max(f.relative, std::abs(x - y) / std::abs(y));
+      f.ulps = std::max(f.ulps, UlpsBetween(found[i], expected[i]));
+    } else if (DifferenceOf(x, y) != 0) {
+      f.relative = f.ulps = std::numeric_limits<double>::infinity();
+      if (std::isfinite(y)) ++f.not_finite;
+    }
+  }
+}
+
+template <typename T>
+ErrorFigures FiguresOfNumbers(absl::Span<const T> found, absl::Span<const T> expected) {
+  const auto n = static_cast<int64_t>(found.size());
+  std::vector<FigureSums> parts((n + kPart - 1) / kPart);
+  ForParts(n, [&](int64_t part, int64_t begin, int64_t end) {
+    AddFigures(found.subspan(begin, end - begin), expected.subspan(begin, end - begin),
+               parts[part]);
+  });
+  FigureSums all;
+  for (const FigureSums& part : parts) {
+    all.figures.relative = std::max(all.figures.relative, part.figures.relative);
+    all.figures.ulps = std::max(all.figures.ulps, part.figures.ulps);
+    all.figures.not_finite += part.figures.not_finite;
+    all.found_expected += part.found_expected;
+    all.found_found += part.found_found;
+    all.expected_expected += part.expected_expected;
+  }
+  const double lengths = std::sqrt(all.found_found) * std::sqrt(all.expected_expected);
+  if (lengths > 0) {
+    all.figures.cosine = std::clamp(all.found_expected / lengths, -1.0, 1.0);
+  } else if (all.found_found != all.expected_expected) {
+    all.figures.cosine = 0;
+  }
+  return all.figures;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<double>> ElementsAsDoubles(const HostTensor& tensor) {
@@ -198,6 +275,15 @@ absl::StatusOr<Difference> Compare(const HostTensor& found, const HostTensor& ex
     return absl::OkStatus();
   }));
   return difference;
+}
+
+absl::StatusOr<ErrorFigures> FiguresOf(const HostTensor& found, const HostTensor& expected) {
+  ErrorFigures figures;
+  RETURN_IF_ERROR(DispatchNumbers(found.dtype(), [&]<typename T>() {
+    figures = FiguresOfNumbers(found.data<T>(), expected.data<T>());
+    return absl::OkStatus();
+  }));
+  return figures;
 }
 
 Tolerance ToleranceOf(DType dtype, bool tf32) {

@@ -29,6 +29,17 @@ struct Difference {
 absl::StatusOr<Difference> Compare(const HostTensor& found, const HostTensor& expected, double rtol,
                                    double atol);
 
+// How far two tensors are apart, beside Difference.
+struct ErrorFigures {
+  double relative = 0;  // the largest |found − expected| / |expected| of elements other than 0
+  double ulps = 0;    // the most numbers of the dtype that an element is away from the expected one
+  double cosine = 1;  // of the angle between them as vectors, of the elements finite in both
+  int64_t not_finite = 0;  // elements that are NaN or infinite where a finite one is expected
+};
+// Of tensors of equal dtype and dims. An element that is NaN or infinite where the other is
+// something else makes `relative` and `ulps` infinite. Errors as for ElementsAsDoubles.
+absl::StatusOr<ErrorFigures> FiguresOf(const HostTensor& found, const HostTensor& expected);
+
 // |difference| ≤ relative × |expected| + absolute × the largest |expected|. Dtypes other than
 // floats are compared exactly.
 struct Tolerance {

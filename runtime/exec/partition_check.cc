@@ -1,15 +1,18 @@
 #include "runtime/exec/partition_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/status.h"
+#include "runtime/exec/in_f32.h"
 #include "runtime/exec/step_runner.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/random_draw.h"
+#include "runtime/plan/pricer.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -47,59 +50,113 @@ double Multiple(const Difference& difference, const Tolerance& tolerance) {
   return allowed == 0 ? difference.largest : difference.largest / allowed;
 }
 
-bool IsWorse(const PartitionCheck& a, const PartitionCheck& b) {
-  const auto rank = [](const PartitionCheck& c) {
+bool IsWorse(const OutputCheck& a, const OutputCheck& b) {
+  const auto rank = [](const OutputCheck& c) {
     return std::tuple(c.ok(), -c.worst, !c.not_compared.empty());
   };
   return rank(a) < rank(b);
 }
 
+bool IsRandom(absl::Span<const Node* const> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return IsRandom(*node); });
+}
+
+// `found`, in the Program's types, against `exact`, in f32.
+absl::StatusOr<ShortFloatCost> CostOf(absl::Span<const HostTensor> found,
+                                      absl::Span<const HostTensor> exact) {
+  ShortFloatCost cost;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!kFloatTypes.Has(found[i].dtype())) continue;
+    ASSIGN_OR_RETURN(const std::vector<double> x, ElementsAsDoubles(found[i]));
+    ASSIGN_OR_RETURN(const std::vector<double> y, ElementsAsDoubles(exact[i]));
+    double largest = 0, largest_exact = 0;
+    for (size_t j = 0; j < x.size(); ++j) {
+      if (!std::isfinite(y[j])) continue;
+      largest_exact = std::max(largest_exact, std::abs(y[j]));
+      if (std::isfinite(x[j])) {
+        largest = std::max(largest, std::abs(x[j] - y[j]));
+      } else {
+        ++cost.overflowed;
+      }
+    }
+    cost.largest = std::max(cost.largest, largest);
+    if (largest_exact > 0) cost.share = std::max(cost.share, largest / largest_exact);
+  }
+  return cost;
+}
+
+// The Candidates of one Node alone that an Engine proposes.
+class Singles final : public CandidateSink {
+ public:
+  explicit Singles(const Node& node) : node_(node) {}
+  void Add(Candidate candidate) override {
+    const bool is_it = candidate.nodes.size() == 1 && candidate.nodes[0] == &node_;
+    if (is_it) candidates.push_back(std::move(candidate));
+  }
+  void No(const Engine&, const Node&, std::string) override {}
+
+  std::vector<Candidate> candidates;
+
+ private:
+  const Node& node_;
+};
+
 class Checker {
  public:
-  Checker(const Program& program, absl::Span<const HostTensor> inputs, bool tf32, Device& device,
-          ConstantStore& constants)
+  Checker(const Program& program, absl::Span<const HostTensor> inputs, const Target& target,
+          Device& device, ConstantStore& constants)
       : program_(program),
         values_(program, inputs),
-        tf32_(tf32),
+        target_(target),
         device_(device),
         constants_(constants) {}
 
   absl::StatusOr<PartitionCheck> Check(int partition) {
     const Candidate& candidate = program_.partitions[partition].chosen;
     const Boundary boundary = BoundaryOf(candidate.nodes);
-    std::vector<HostTensor> read;
-    for (const Value* v : boundary.inputs) read.push_back(values_.Of(*v));
-    std::vector<HostTensor> sources = read;
+    std::vector<HostTensor> sources;
+    for (const Value* v : boundary.inputs) sources.push_back(values_.Of(*v));
     for (const Value* v : boundary.constants) sources.push_back(v->constant());
     ASSIGN_OR_RETURN(const std::vector<HostTensor> expected,
                      Evaluate(Extract(candidate.nodes), sources));
     for (size_t i = 0; i < expected.size(); ++i) values_.Set(*boundary.outputs[i], expected[i]);
     for (const Value* v : boundary.inputs) values_.Release(*v);
-    if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(),
-                    [](const Node* node) { return IsRandom(*node); })) {
-      PartitionCheck unknown;
-      unknown.partition = partition;
-      unknown.not_compared = "its numbers are random";
-      return unknown;
+    PartitionCheck check;
+    check.partition = partition;
+    if (IsRandom(candidate.nodes)) {
+      check.not_compared = "its numbers are random";
+      return check;
     }
-    return Compared(partition, read, expected);
+    const absl::Span<const HostTensor> read =
+        absl::MakeSpan(sources).subspan(0, boundary.inputs.size());
+    ASSIGN_OR_RETURN(const StepResult result,
+                     RunAlone(candidate, program_.partitions[partition].step, read));
+    ASSIGN_OR_RETURN(static_cast<OutputCheck&>(check), Compared(candidate, result, expected));
+    if (HasShortFloats(candidate.nodes)) AddCost(candidate, sources, result, check);
+    if (!check.ok() && candidate.nodes.size() > 1) {
+      ASSIGN_OR_RETURN(check.ops, CheckOps(candidate, boundary, sources));
+    }
+    return check;
   }
 
  private:
-  absl::StatusOr<PartitionCheck> Compared(int partition, absl::Span<const HostTensor> read,
-                                          absl::Span<const HostTensor> expected) {
-    const auto& [candidate, variant, step] = program_.partitions[partition];
+  absl::StatusOr<StepResult> RunAlone(const Candidate& candidate,
+                                      const std::shared_ptr<const Step>& step,
+                                      absl::Span<const HostTensor> read) {
     ASSIGN_OR_RETURN(const auto runner, StepRunner::Create(candidate, step, device_, constants_));
-    ASSIGN_OR_RETURN(const StepResult result, runner->Run(read, StepRunner::Padding::kZero));
-    PartitionCheck worst;
-    worst.partition = partition;
+    return runner->Run(read, StepRunner::Padding::kZero);
+  }
+
+  absl::StatusOr<OutputCheck> Compared(const Candidate& candidate, const StepResult& result,
+                                       absl::Span<const HostTensor> expected) const {
+    OutputCheck worst;
     worst.worst = -1;  // nothing was compared yet
     worst.wrong = WrongLanes(result);
     std::string not_compared;
     for (size_t i = 0; i < expected.size(); ++i) {
-      PartitionCheck check = worst;
+      OutputCheck check = worst;
       check.output = static_cast<int>(i);
-      check.tolerance = ToleranceOf(candidate.nodes, expected[i].dtype(), tf32_);
+      check.tolerance = ToleranceOf(candidate.nodes, expected[i].dtype(), target_.numerics.tf32);
       absl::StatusOr<Difference> difference = Compare(
           result.outputs[i], expected[i], check.tolerance.relative, check.tolerance.absolute);
       if (absl::IsUnimplemented(difference.status())) {  // the type cannot be read as numbers
@@ -108,15 +165,82 @@ class Checker {
       }
       ASSIGN_OR_RETURN(check.difference, std::move(difference));
       check.worst = Multiple(check.difference, check.tolerance);
+      if (check.difference.type.empty()) {
+        ASSIGN_OR_RETURN(check.figures, FiguresOf(result.outputs[i], expected[i]));
+      }
       if (IsWorse(check, worst)) worst = std::move(check);
     }
     if (worst.worst < 0) worst.worst = 0, worst.not_compared = std::move(not_compared);
     return worst;
   }
 
+  // Nothing where the ops cannot be computed in f32.
+  static void AddCost(const Candidate& candidate, absl::Span<const HostTensor> sources,
+                      const StepResult& result, PartitionCheck& check) {
+    const absl::StatusOr<std::vector<HostTensor>> exact = EvaluateInF32(candidate.nodes, sources);
+    if (!exact.ok()) return;
+    absl::StatusOr<ShortFloatCost> cost = CostOf(result.outputs, *exact);
+    if (cost.ok()) check.cost = *cost;
+  }
+
+  //   sources  the inputs of `boundary`, then its constants
+  absl::StatusOr<std::vector<OpCheck>> CheckOps(const Candidate& candidate,
+                                                const Boundary& boundary,
+                                                absl::Span<const HostTensor> sources) {
+    absl::flat_hash_map<const Value*, HostTensor> values;
+    for (size_t i = 0; i < boundary.inputs.size(); ++i) values[boundary.inputs[i]] = sources[i];
+    std::vector<OpCheck> checks;
+    for (const Node* node : candidate.nodes) {
+      const Boundary of_node = BoundaryOf({{node}});
+      std::vector<HostTensor> read;
+      for (const Value* v : of_node.inputs) read.push_back(values.at(v));
+      std::vector<HostTensor> all = read;
+      for (const Value* v : of_node.constants) all.push_back(v->constant());
+      ASSIGN_OR_RETURN(const std::vector<HostTensor> expected, Evaluate(Extract({{node}}), all));
+      for (size_t i = 0; i < expected.size(); ++i) values[of_node.outputs[i]] = expected[i];
+      checks.push_back(CheckOp(*node, *candidate.engine, read, expected));
+    }
+    return checks;
+  }
+
+  // On `engine`, or on the first other one that takes the Node alone.
+  OpCheck CheckOp(const Node& node, const Engine& engine, absl::Span<const HostTensor> read,
+                  absl::Span<const HostTensor> expected) {
+    OpCheck op{.node = &node};
+    op.check.not_compared = "no engine takes it alone";
+    std::vector<const Engine*> engines = {&engine};
+    engines.insert(engines.end(), target_.engines.begin(), target_.engines.end());
+    for (const Engine* each : engines) {
+      Singles singles(node);
+      each->Propose(program_.graph, node, target_, singles);
+      for (const Candidate& single : singles.candidates) {
+        const absl::StatusOr<Choice> choice = FirstThatCompiles(single, target_);
+        if (!choice.ok() || choice->compiled.step() == nullptr) continue;
+        op.engine = std::string(each->name());
+        absl::StatusOr<OutputCheck> check =
+            CheckSingle(single, choice->compiled.step(), read, expected);
+        if (check.ok()) {
+          op.check = *std::move(check);
+        } else {
+          op.check.not_compared = std::string(check.status().message());
+        }
+        return op;
+      }
+    }
+    return op;
+  }
+
+  absl::StatusOr<OutputCheck> CheckSingle(const Candidate& single,
+                                          const std::shared_ptr<const Step>& step,
+                                          absl::Span<const HostTensor> read,
+                                          absl::Span<const HostTensor> expected) {
+    ASSIGN_OR_RETURN(const StepResult result, RunAlone(single, step, read));
+    return Compared(single, result, expected);
+  }
+
   const Program& program_;
   ReferenceValues values_;
-  const bool tf32_;
+  const Target& target_;
   Device& device_;
   ConstantStore& constants_;
 };
@@ -125,9 +249,9 @@ class Checker {
 
 absl::StatusOr<std::vector<PartitionCheck>> CheckPartitions(const Program& program,
                                                             absl::Span<const HostTensor> inputs,
-                                                            bool tf32, Device& device,
+                                                            const Target& target, Device& device,
                                                             ConstantStore& constants) {
-  Checker checker(program, inputs, tf32, device, constants);
+  Checker checker(program, inputs, target, device, constants);
   std::vector<PartitionCheck> checks;
   for (size_t p = 0; p < program.partitions.size(); ++p) {
     ASSIGN_OR_RETURN(PartitionCheck check, checker.Check(static_cast<int>(p)));

@@ -147,8 +147,7 @@ typedef struct onnx_cudnn_session_options {
   const char* pins;    // the text of a pin file
   const char* const* disabled_passes;  // rewrites to leave out, by name
   size_t disabled_pass_count;
-  // Shared libraries that define ops (onnx_cudnn_op.h), by path; loaded once per process.
-  const char* const* op_libraries;
+  const char* const* op_libraries;  // that define ops (onnx_cudnn_op.h), by path
   size_t op_library_count;
   double tune_budget_s;     // seconds for measuring; default 0: predictions only
   int32_t tune;             // ONNX_CUDNN_TUNE_…; default FOREGROUND
@@ -172,14 +171,15 @@ typedef struct onnx_cudnn_session_options {
   int32_t first_program;              // ONNX_CUDNN_FIRST_PROGRAM_…; default BEST
   int64_t max_memory_bytes;           // for weights and arenas; default 0: no limit
   const onnx_cudnn_arena* arena;      // default NULL: the session has its own
-  // Symbols of input dims, "all" or "found", that are padded to buckets; default: none.
-  const char* const* shape_buckets;
+  const char* const* shape_buckets;   // symbols of input dims, "all" or "found"
   size_t shape_bucket_count;
   // GPUs that run the model, by ordinals, or ONNX_CUDNN_ALL_DEVICES alone; default: device_ordinal.
   const int32_t* devices;
   size_t device_count;
-  int32_t rerun_if_lost;  // 1: a run whose GPU is lost runs again on another of `devices`
-  int32_t reserved;       // 0
+  int32_t rerun_if_lost;        // 1: a run whose GPU is lost runs again on another of `devices`
+  int32_t check_finite;         // 1: NaN or infinity in an output is INVALID_ARGUMENT
+  const char* const* keep_f32;  // nodes that fp16 and bf16 leave in f32, by name
+  size_t keep_f32_count;
 } onnx_cudnn_session_options;
 
 // Sets all fields to their defaults, and struct_size to `struct_size`, the sizeof of the struct

@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/binding_impl.h"
+#include "runtime/session/check_finite.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/run_model.h"
 
@@ -21,6 +22,11 @@ absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options
   if (options.stream != nullptr && model.device().ref() == DeviceRef{}) {
     return absl::InvalidArgumentError(
         "run option stream: the CPU device has no streams, expected null");
+  }
+  if (options.stream != nullptr && model.checks_finite()) {
+    return absl::InvalidArgumentError(
+        "run option stream: option check_finite reads the outputs when a run has ended, expected "
+        "null");
   }
   return CheckCancelled();
 }
@@ -71,10 +77,13 @@ Result<void> Binding::Run(const RunOptions& options) {
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
     if (impl_->executor == nullptr) {
-      return RunPartsInto(*impl_->model, impl_->views, impl_->output_views, options);
+      RETURN_IF_ERROR(RunPartsInto(*impl_->model, impl_->views, impl_->output_views, options));
+      return CheckFinite(*impl_->model, impl_->output_views);
     }
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
-    return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream, options.cancel);
+    RETURN_IF_ERROR(
+        impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream, options.cancel));
+    return CheckFinite(*impl_->model, impl_->output_views);
   });
 }
 

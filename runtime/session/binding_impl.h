@@ -16,7 +16,8 @@
 
 namespace onnx_cudnn {
 
-// InvalidArgument: a stream on a device without streams. Cancelled: the call in progress.
+// InvalidArgument: a stream on a device without streams, or where outputs are checked. Cancelled:
+// the call in progress.
 absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options);
 
 // What every call of a Session or a Binding holds: its limit of threads, what it reports to and
@@ -38,9 +39,9 @@ struct Binding::Impl {
   absl::StatusOr<std::vector<double>> TimeParts(int runs) const;
 
   std::shared_ptr<const LoadedModel> model;
-  std::vector<TensorView> views;         // of the inputs
-  std::vector<TensorView> output_views;  // only without an Executor
-  bool is_padded = false;                // to buckets, by an Executor of the pool
+  std::vector<TensorView> views;  // of the inputs
+  std::vector<TensorView> output_views;
+  bool is_padded = false;  // to buckets, by an Executor of the pool
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   InputValues values;                  // values at Bind

@@ -54,6 +54,7 @@ class LoadedModel {
   const SessionDevice& device() const { return *device_; }
   const InputReader& reader() const { return reader_; }
   PrecisionChoice precision() const { return options_.precision; }  // never kAuto
+  bool checks_finite() const { return options_.check_finite; }
   const ProgressReporter& progress() const { return progress_; }
   int threads() const { return options_.threads; }  // for Runs on the host; 0: one per core
   SessionStats stats() const;

@@ -138,7 +138,7 @@ void AddStrings(const Graph& graph, const NamedDims& dims, NamedHostTensors& val
 }  // namespace
 
 absl::Status ModelChecker::Optimize() {
-  PassContext context{.target = &target_.target};
+  PassContext context{.target = &target_.target, .keep_f32 = options_.keep_f32};
   PassManagerOptions manager;
   manager.disabled.insert(options_.disabled_passes.begin(), options_.disabled_passes.end());
   const auto passes = MakePipeline(options_.optimization_level, ProductType(options_.precision));

@@ -22,7 +22,7 @@ absl::StatusOr<OptimizedGraph> OptimizeGraph(Graph graph, const SessionOptions& 
                            .compute_capability = target.info.compute_capability};
   // Before passes reorder Nodes, so that equal seeds give equal numbers whatever the passes do.
   optimized.random = std::make_unique<const RandomStreams>(optimized.graph);
-  PassContext context{.target = &target};
+  PassContext context{.target = &target, .keep_f32 = options.keep_f32};
   PassManagerOptions manager{.reports_progress = true};
   manager.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   const auto passes = MakePipeline(options.optimization_level, ProductType(options.precision));

@@ -17,6 +17,7 @@
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
+#include "runtime/session/check_finite.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/in_place.h"
@@ -193,7 +194,9 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
         *replicas_, DevicesOf(inputs), options,
         [&](const LoadedModel& model) -> absl::StatusOr<std::vector<Tensor>> {
           ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, inputs, options));
-          return RunIntoNew(model, prepared, options);
+          ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(model, prepared, options));
+          RETURN_IF_ERROR(CheckFinite(model, outputs));
+          return outputs;
         });
   });
 }
@@ -206,7 +209,11 @@ Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>
     for (const NamedValue& input : inputs) AddDevices(input.value, devices);
     return RunOnReplica<std::vector<ModelValue>>(
         *replicas_, devices, options,
-        [&](const LoadedModel& model) { return RunIntoNew(model, inputs, options); });
+        [&](const LoadedModel& model) -> absl::StatusOr<std::vector<ModelValue>> {
+          ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, RunIntoNew(model, inputs, options));
+          RETURN_IF_ERROR(CheckFinite(model, outputs));
+          return outputs;
+        });
   });
 }
 
@@ -222,10 +229,12 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(model, prepared, outputs));
     if (prepared.pool == nullptr) {
-      return RunPartsInto(model, Views(prepared.inputs), Views(matched), options);
+      RETURN_IF_ERROR(RunPartsInto(model, Views(prepared.inputs), Views(matched), options));
+      return CheckFinite(model, Views(matched));
     }
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
-    return RunOn(*executor, prepared.inputs, matched, options);
+    RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, matched, options));
+    return CheckFinite(model, Views(matched));
   });
 }
 
@@ -241,8 +250,8 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
     auto impl = std::make_unique<Binding::Impl>();
     impl->model = lease.model();
     impl->views = Views(prepared.inputs);
+    impl->output_views = Views(matched);
     if (prepared.pool == nullptr) {
-      impl->output_views = Views(matched);
       impl->is_padded = prepared.bucketed != nullptr;
       return Binding(std::move(impl));
     }

@@ -66,6 +66,12 @@ TEST(CApiStructsTest, FieldsBeyondTheSizeTakeDefaults) {
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "shape_buckets");
   options.struct_size = offsetof(onnx_cudnn_session_options, shape_buckets);
   EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
+  options = CpuOptions();
+  options.keep_f32 = buckets;
+  options.keep_f32_count = 1;
+  ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "keep_f32");
+  options.struct_size = offsetof(onnx_cudnn_session_options, keep_f32);
+  EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
   options.device = 99;  // within the size
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "device");
 }

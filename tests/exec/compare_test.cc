@@ -145,5 +145,44 @@ TEST(CompareTest, EmptyTensorsDoNotDiffer) {
   EXPECT_EQ(difference->largest_expected, 0);
 }
 
+TEST(FiguresTest, RelativeDifferenceUlpsAndCosine) {
+  const ErrorFigures same =
+      *FiguresOf(Rounded(DType::kF32, {1, -2, 0}), Rounded(DType::kF32, {1, -2, 0}));
+  EXPECT_EQ(same.relative, 0);
+  EXPECT_EQ(same.ulps, 0);
+  EXPECT_DOUBLE_EQ(same.cosine, 1);
+
+  const float next = std::nextafter(1.0f, 2.0f), after = std::nextafter(next, 2.0f);
+  const ErrorFigures two =
+      *FiguresOf(Rounded(DType::kF32, {after, 4}), Rounded(DType::kF32, {1, 4}));
+  EXPECT_EQ(two.ulps, 2);
+  EXPECT_EQ(two.relative, 0x1p-22);
+
+  const ErrorFigures right = *FiguresOf(Rounded(DType::kF32, {1, 0}), Rounded(DType::kF32, {0, 3}));
+  EXPECT_EQ(right.cosine, 0);
+  EXPECT_EQ(right.relative, 1);  // of the second; the first is expected to be 0
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {0}), Rounded(DType::kF32, {0}))->cosine, 1);
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {0}), Rounded(DType::kF32, {1}))->cosine, 0);
+}
+
+TEST(FiguresTest, UlpsAreThoseOfTheTypeAndPassZero) {
+  const float above = ToFloat(Float16{0x3c01});  // the first number after 1
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF16, {above}), Rounded(DType::kF16, {1}))->ulps, 1);
+  EXPECT_EQ(FiguresOf(Rounded(DType::kBF16, {2}), Rounded(DType::kBF16, {1}))->ulps, 128);
+  const float least = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {-least}), Rounded(DType::kF32, {least}))->ulps, 2);
+  EXPECT_EQ(FiguresOf(HostTensor::Ints({7, -3}), HostTensor::Ints({7, 2}))->ulps, 5);
+}
+
+TEST(FiguresTest, WhatIsNotFiniteIsCounted) {
+  const ErrorFigures figures = *FiguresOf(Rounded(DType::kF32, {kInfinite, kNan, 3, kNan}),
+                                          Rounded(DType::kF32, {1, 2, 3, kNan}));
+  EXPECT_EQ(figures.not_finite, 2);
+  EXPECT_EQ(figures.relative, kInfinity);
+  EXPECT_EQ(figures.ulps, kInfinity);
+  EXPECT_EQ(figures.cosine, 1);  // of the third
+  EXPECT_EQ(FiguresOf(Rounded(DType::kF32, {1}), Rounded(DType::kF32, {kInfinite}))->not_finite, 0);
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -18,6 +18,7 @@ TEST(WorkerJobTest, IsReadAsItWasWritten) {
                   .threads = 5,
                   .optimization_level = 1,
                   .precision = PrecisionChoice::kBf16,
+                  .keep_f32 = {"conv1"},
                   .allow_nondeterministic = true,
                   .disabled_passes = {"fold-pad"},
                   .op_libraries = {"ops/libmine.so"},
@@ -43,6 +44,7 @@ TEST(WorkerJobTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->options.precision, job.options.precision);
   EXPECT_EQ(read->options.allow_nondeterministic, job.options.allow_nondeterministic);
   EXPECT_EQ(read->options.disabled_passes, job.options.disabled_passes);
+  EXPECT_EQ(read->options.keep_f32, job.options.keep_f32);
   EXPECT_EQ(read->options.op_libraries, job.options.op_libraries);
   EXPECT_EQ(read->options.compute_capability, job.options.compute_capability);
   EXPECT_EQ(read->options.partitioner, job.options.partitioner);

@@ -58,6 +58,9 @@ TEST_F(ProgramsTest, ChecksPartitionsAgainstTheirOps) {
       nlohmann::json::parse(RunTool("shift.onnx --shape 2x4 --check-partitions --json").out);
   ASSERT_FALSE(json["partitions"].empty());
   EXPECT_TRUE(json["partitions"][0]["ok"]);
+  EXPECT_EQ(json["partitions"][0]["largest_ulps"], 0);
+  EXPECT_EQ(json["partitions"][0]["overflowed"], 0);
+  EXPECT_FALSE(json.contains("first_wrong"));
 }
 
 TEST_F(ProgramsTest, ProfilesTheStepsOfItsRuns) {
@@ -193,7 +196,43 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   EXPECT_EQ(RunTool("shift.onnx --verify good.npz --partitioner cost").code, 0);
   const Ended bad = RunTool("shift.onnx --verify bad.npz");
   ExpectFails(bad, 4, "differs");
-  EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;
+  EXPECT_TRUE(
+      absl::StrContains(bad.out, "DIFFERS  largest difference 1, largest expected 1, relative 1,"))
+      << bad.out;
+}
+
+TEST_F(ProgramsTest, VerifiesRandomInputsAgainstTheReferences) {
+  const Ended ended = RunTool("shift.onnx --shape 2x4 --target h200 --verify reference");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "verify  y/0  agrees")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "0 ulp, cosine 1.0")) << ended.out;
+}
+
+TEST_F(ProgramsTest, BisectWritesAModelThatShowsTheFault) {
+  Write("mlp.onnx", *ModelBytesFromText(R"(
+      g (float[2,4] x) => (float[2,2] y)
+      <float[4,2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}> {
+        a = Relu(x)
+        b = Exp(a)
+        m = MatMul(b, w)
+        y = Tanh(m) })"));
+  // bf16 is more than these tolerances allow.
+  const std::string flags = " --target h200 --precision bf16 --rtol 1e-6 --atol 1e-6";
+  const Ended found = RunTool(absl::StrCat("mlp.onnx --bisect out", flags));
+  EXPECT_EQ(found.code, 4) << found.err;
+  EXPECT_TRUE(absl::StrContains(found.out, "pass    lower-precision-bf16: without it"))
+      << found.out;
+  EXPECT_TRUE(absl::StrContains(found.out, "reduced 1 nodes: out/reduced.onnx")) << found.out;
+  EXPECT_TRUE(absl::StrContains(found.out, "MatMul: m")) << found.out;
+  const std::string again = "out/reduced.onnx --verify out/reduced.npz";
+  EXPECT_EQ(RunTool(absl::StrCat(again, flags)).code, 4);
+  EXPECT_EQ(RunTool(absl::StrCat(again, " --device cpu")).code, 0);
+  const auto json =
+      nlohmann::json::parse(RunTool(absl::StrCat("mlp.onnx --bisect out --json", flags)).out);
+  EXPECT_EQ(json["pass"], "lower-precision-bf16");
+  const Ended right = RunTool("mlp.onnx --bisect none");
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_TRUE(absl::StrContains(right.out, "nothing to find")) << right.out;
 }
 
 // On a host with a GPU, a process that sees none behaves as if there were none.

@@ -31,5 +31,7 @@ absl::StatusOr<std::vector<std::string>> WriteArrays(const std::string& folder,
                                                      const NamedTensors& tensors);
 // The arrays of a .npz file by name.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
+// Errors as for FormatNpy, and DataLoss: the file cannot be written.
+absl::Status WriteNpz(const std::string& path, const NamedTensors& tensors);
 
 }  // namespace onnx_cudnn

@@ -1,11 +1,15 @@
 // .npz: a zip file of .npy files.
+#include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "minizip/unzip.h"
+#include "minizip/zip.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/common/npy.h"
@@ -65,6 +69,23 @@ absl::Status AddMember(unzFile zip, NamedTensors& tensors) {
   return absl::OkStatus();
 }
 
+// Uncompressed, as numpy.savez writes it.
+bool WriteMember(zipFile zip, const std::string& name, std::string_view bytes) {
+  const zip_fileinfo info = {};
+  constexpr int kStored = 0, kZip64 = 1;
+  if (zipOpenNewFileInZip64(zip, name.c_str(), &info, nullptr, 0, nullptr, 0, nullptr, kStored, 0,
+                            kZip64) != ZIP_OK) {
+    return false;
+  }
+  constexpr size_t kMostChunk = 1 << 30;
+  bool is_written = true;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMostChunk))) {
+    const auto chunk = static_cast<unsigned>(std::min(bytes.size(), kMostChunk));
+    is_written &= zipWriteInFileInZip(zip, bytes.data(), chunk) == ZIP_OK;
+  }
+  return zipCloseFileInZip(zip) == ZIP_OK && is_written;
+}
+
 absl::StatusOr<NamedTensors> ReadMembers(unzFile zip) {
   unz_global_info64 info;
   if (unzGetGlobalInfo64(zip, &info) != UNZ_OK || info.number_entry > kMaxMembers) {
@@ -80,6 +101,24 @@ absl::StatusOr<NamedTensors> ReadMembers(unzFile zip) {
 }
 
 }  // namespace
+
+absl::Status WriteNpz(const std::string& path, const NamedTensors& tensors) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const auto& [name, tensor] : tensors) {
+    absl::StatusOr<std::string> bytes = FormatNpy(tensor);
+    if (!bytes.ok()) return Annotate(bytes.status(), name);
+    members.emplace_back(absl::StrCat(name, ".npy"), *std::move(bytes));
+  }
+  zipFile zip = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
+  if (zip == nullptr) return absl::DataLossError(absl::StrCat(path, ": cannot be written"));
+  bool is_written = true;
+  for (const auto& [name, bytes] : members) {
+    is_written &= WriteMember(zip, name, bytes);
+  }
+  is_written &= zipClose(zip, nullptr) == ZIP_OK;
+  if (is_written) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path, ": cannot be written as a whole"));
+}
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
   RETURN_IF_ERROR(File::Open(path).status());  // reports errors in the path

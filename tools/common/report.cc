@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -15,8 +16,16 @@ using Json = nlohmann::ordered_json;
 
 DEFINE_JSON_FIELDS(InputReport, name, type, source)
 DEFINE_JSON_FIELDS(Summary, elements, not_finite, min, max, mean)
-DEFINE_JSON_FIELDS(CheckedPartition, index, engine, variant, ops, output, ok, largest_difference,
-                   largest_expected, share_of_tolerance, note)
+DEFINE_JSON_FIELDS(CheckedOutput, engine, variant, ops, output, ok, largest_difference,
+                   largest_expected, share_of_tolerance, largest_relative, largest_ulps, cosine,
+                   note)
+
+static void to_json(Json& json, const CheckedPartition& p) {
+  json["index"] = p.index;
+  json.update(Json(static_cast<const CheckedOutput&>(p)));
+  ADD_JSON_FIELDS(json, p, share_of_f32, overflowed);
+  if (!p.op_by_op.empty()) json["op_by_op"] = p.op_by_op;
+}
 
 static void to_json(Json& json, const ProgramBuild& b) {
   json = {{"inputs", b.inputs}, {"quick", b.is_quick}};
@@ -81,8 +90,10 @@ void AppendVerified(const RunReport& report, std::string& text) {
       continue;
     }
     absl::StrAppendFormat(&text,
-                          "  largest difference %.3g, largest expected %.3g, %d elements %s\n",
-                          d.largest, d.largest_expected, d.beyond, ToString(v.tolerance));
+                          "  largest difference %.3g, largest expected %.3g, relative %.3g, "
+                          "%.4g ulp, cosine %.9f, %d elements %s\n",
+                          d.largest, d.largest_expected, v.figures.relative, v.figures.ulps,
+                          v.figures.cosine, d.beyond, ToString(v.tolerance));
   }
 }
 
@@ -126,27 +137,61 @@ Json VerifyJson(const RunReport& report) {
                                {"tolerance", v.tolerance.of},
                                {"largest_difference", d.largest},
                                {"largest_expected", d.largest_expected},
+                               {"largest_relative", v.figures.relative},
+                               {"largest_ulps", v.figures.ulps},
+                               {"cosine", v.figures.cosine},
                                {"beyond", d.beyond},
                                {"type", d.type}});
   }
   return json;
 }
 
+std::string CheckedText(const CheckedOutput& c) {
+  return absl::StrFormat("%-7s %-6s %10.3g  %10.3g  %9.3f  %9.2g  %9.3g  %8.6f  %s > %s%s%s%s\n",
+                         c.engine, c.ok ? "ok" : "WRONG", c.largest_difference, c.largest_expected,
+                         c.share_of_tolerance, c.largest_relative, c.largest_ulps, c.cosine,
+                         Printable(c.ops), Printable(c.output), c.variant.empty() ? "" : ", ",
+                         c.variant, c.note.empty() ? "" : absl::StrCat("; ", c.note));
+}
+
+void AppendOpByOp(const CheckedPartition& partition, std::string& text) {
+  for (const CheckedOutput& op : partition.op_by_op) {
+    absl::StrAppend(&text, "alone  ", CheckedText(op));
+  }
+  const auto is_right = [](const CheckedOutput& op) {
+    return op.ok && !op.engine.empty() && op.note.empty();
+  };
+  if (!partition.op_by_op.empty() && absl::c_all_of(partition.op_by_op, is_right)) {
+    text += "       each op alone is right: the fusion is wrong\n";
+  }
+}
+
+bool Overflows(const CheckedPartition& partition) { return partition.overflowed > 0; }
+
 // "tolerance" is the largest difference as a share of the tolerance.
 void AppendPartitions(const RunReport& report, std::string& text) {
   if (report.partitions.empty()) return;
-  absl::StrAppendFormat(&text, "partitions, the worst first\n%5s  %-7s %-6s %10s  %10s  %9s  %s\n",
-                        "#", "engine", "", "difference", "largest", "tolerance",
-                        "ops: first node > output, variant");
+  absl::StrAppendFormat(&text,
+                        "partitions, the worst first\n%5s  %-7s %-6s %10s  %10s  %9s  %9s  %9s  "
+                        "%8s  %s\n",
+                        "#", "engine", "", "difference", "largest", "tolerance", "relative", "ulp",
+                        "cosine", "ops: first node > output, variant");
   if (report.device == "cpu") {
     text += "  the CPU device runs the references themselves, so no difference is expected\n";
   }
   for (const CheckedPartition& p : report.partitions) {
-    absl::StrAppendFormat(&text, "%5d  %-7s %-6s %10.3g  %10.3g  %9.3f  %s > %s%s%s%s\n", p.index,
-                          p.engine, p.ok ? "ok" : "WRONG", p.largest_difference, p.largest_expected,
-                          p.share_of_tolerance, Printable(p.ops), Printable(p.output),
-                          p.variant.empty() ? "" : ", ", p.variant,
-                          p.note.empty() ? "" : absl::StrCat("; ", p.note));
+    absl::StrAppendFormat(&text, "%5d  %s", p.index, CheckedText(p));
+    AppendOpByOp(p, text);
+  }
+  if (const CheckedPartition* first = report.first_wrong(); first != nullptr) {
+    absl::StrAppendFormat(&text, "first   partition %d is the first that is wrong: %s\n",
+                          first->index, Printable(first->ops));
+  }
+  if (const CheckedPartition* first = FirstOf(report.partitions, Overflows); first != nullptr) {
+    absl::StrAppendFormat(&text,
+                          "first   partition %d is the first that overflows: %s, %d elements are "
+                          "NaN or infinite, and finite in f32\n",
+                          first->index, Printable(first->ops), first->overflowed);
   }
 }
 
@@ -194,6 +239,19 @@ std::string SegmentsText(const SessionStats& s) {
 bool RunReport::partitions_ok() const {
   return std::all_of(partitions.begin(), partitions.end(),
                      [](const CheckedPartition& p) { return p.ok; });
+}
+
+const CheckedPartition* FirstOf(const std::vector<CheckedPartition>& partitions,
+                                absl::FunctionRef<bool(const CheckedPartition&)> is_meant) {
+  const CheckedPartition* first = nullptr;
+  for (const CheckedPartition& p : partitions) {
+    if (is_meant(p) && (first == nullptr || p.index < first->index)) first = &p;
+  }
+  return first;
+}
+
+const CheckedPartition* RunReport::first_wrong() const {
+  return FirstOf(partitions, [](const CheckedPartition& p) { return !p.ok; });
 }
 
 bool RunReport::verify_ok() const {
@@ -255,6 +313,9 @@ std::string FormatText(const RunReport& report, bool verbose) {
                           t.min, t.median, t.mean, t.p90, t.p99, report.runs_ms.size(),
                           report.runs_ms.size() == 1 ? "run" : "runs", report.warm_up_ms);
   }
+  if (!report.warning.empty()) {
+    absl::StrAppend(&text, "warning ", Printable(report.warning), "\n");
+  }
   AppendNewShapes(report, text);
   AppendVerified(report, text);
   AppendPartitions(report, text);
@@ -282,6 +343,13 @@ std::string FormatJson(const RunReport& report) {
   if (!report.new_shapes.empty()) json["new_shapes"] = report.new_shapes;
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
   if (!report.partitions.empty()) json["partitions"] = report.partitions;
+  if (const CheckedPartition* first = report.first_wrong(); first != nullptr) {
+    json["first_wrong"] = first->index;
+  }
+  if (const CheckedPartition* first = FirstOf(report.partitions, Overflows); first != nullptr) {
+    json["first_overflow"] = first->index;
+  }
+  if (!report.warning.empty()) json["warning"] = report.warning;
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
   if (report.profile.has_value()) json["profile"] = ProfileJson(*report.profile, report.profile_by);
   if (!report.trace.empty()) json["trace"] = report.trace;

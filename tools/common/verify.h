@@ -38,6 +38,7 @@ struct VerifyReport {
   std::string output;
   Difference difference;
   VerifyTolerance tolerance;
+  ErrorFigures figures;  // of numbers of equal type
 };
 
 // Compares each output in `expected` with that in `found`, within ToleranceFor its type.

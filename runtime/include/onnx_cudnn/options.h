@@ -101,6 +101,10 @@ struct SessionOptions {
   // Precision of f32 arithmetic. Inputs and outputs keep the model's types, and range-sensitive ops
   // (Softmax, reductions, norms, Exp, Log …) always compute in f32.
   PrecisionChoice precision = PrecisionChoice::kAuto;
+  // With fp16 or bf16: Nodes whose arithmetic stays f32, by name, of unnamed ones that of an
+  // output; names are those after the rewrites (onnx-cudnn-opt --print). onnx-cudnn-run --max-error
+  // finds them. InvalidArgument: there is no such Node.
+  std::vector<std::string> keep_f32;
   // Whether to use library plans whose results may differ from Run to Run.
   bool allow_nondeterministic = false;
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument: unknown
@@ -180,6 +184,10 @@ struct SessionOptions {
   std::vector<std::string> shape_buckets;
   // Concurrent Runs of one set of input shapes, ≥ 1; each needs an arena. Further callers wait.
   int max_executors_per_program = 4;
+  // Whether each Run ends with InvalidArgument, naming the output, if an element of a float output
+  // is NaN or infinite, as where fp16 overflows. Outputs in device memory are copied to the host
+  // for it; a Run on a caller's stream is InvalidArgument. Binding::TimeRuns does not check.
+  bool check_finite = false;
 };
 
 struct RunOptions {
