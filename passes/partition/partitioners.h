@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/partition/offers.h"
 #include "passes/partition/pins.h"
 #include "passes/pass.h"
 #include "runtime/graph/node_refusal.h"
@@ -37,6 +38,9 @@ struct Stretch {
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
   bool only_measured = false;            // leaves out what `prices` does not have, except views
+  // What the Engines said before, where the Stretch is a whole Graph; nullptr: they are asked. Not
+  // with a `listener`.
+  const Offers* offers = nullptr;
   // Names of Engines that propose only where no other Engine of the device runs the Node.
   absl::Span<const std::string_view> avoided_engines = {};
   // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
@@ -63,6 +67,12 @@ absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info);
 
+// One of several searches of a Graph at once.
+struct CoverSearch {
+  Partitioner partitioner;
+  const Pricer* prices;  // nullptr: the search knows predictions alone
+};
+
 // Optional inputs and outputs of PartitionGraph.
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
@@ -80,8 +90,8 @@ struct PartitionExtras {
 // Where all Variants of a Candidate are refused, its Stretch is covered again, with the Placements
 // at the border fixed, until nothing is refused. With a Pricer, every chosen signature is measured
 // and the Graph is covered again at the new prices until every chosen signature is measured;
-// Greedy's cover is measured first and kept if no measured cover is cheaper; if not all of the last
-// cover could be measured, the cheapest cover of what was measured is one of them.
+// Greedy's cover is measured too, first, and kept if no measured cover is cheaper; if not all of
+// the last cover could be measured, the cheapest cover of what was measured is one of them.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
