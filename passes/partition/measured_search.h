@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -10,6 +11,10 @@
 
 namespace onnx_cudnn {
 
+// Whether what a search would choose next is asked for too, if what it chose took longer than
+// predicted: it is compiled while that is timed.
+enum class Ahead : uint8_t { kNo, kYes };
+
 // Covers one Graph by several searches and measures what they choose, all of it at once, until no
 // search chooses anything else. A search is repeated only where it may choose otherwise than
 // before.
@@ -19,7 +24,7 @@ class MeasuredSearch {
   //   setting    with the refusals of `confirmer`
   //   confirmer  asks `pricer`
   MeasuredSearch(const CoverSetting& setting, Confirmer& confirmer, const Pricer& pricer,
-                 absl::Span<const CoverSearch> searches);
+                 absl::Span<const CoverSearch> searches, Ahead ahead);
 
   // Parallel to `searches`: the cheapest measured cover that was met, of Greedy or the search;
   // where the search knows predictions alone or is Greedy, its last one. If the budget ends, the
@@ -43,7 +48,8 @@ class MeasuredSearch {
   };
 
   absl::Status CoverStale();
-  std::vector<const Candidate*> Wanted() const;
+  std::vector<const Candidate*> Wanted(const std::vector<Candidate>& ahead) const;
+  absl::StatusOr<std::vector<Candidate>> NextIfDearer() const;
   void Judge(Lane& lane, const std::vector<Candidate>& cover) const;
   double MeasuredUs(const Lane& lane, const std::vector<Candidate>& cover) const;
   absl::Status TakeMeasured(Lane& lane);
@@ -53,6 +59,7 @@ class MeasuredSearch {
   const CoverSetting setting_;
   Confirmer& confirmer_;
   const Pricer& pricer_;
+  const Ahead ahead_;
   std::vector<Lane> lanes_;      // the first is Greedy
   std::vector<size_t> lane_of_;  // by search
 };

@@ -7,7 +7,7 @@ namespace {
 
 class Collector final : public CandidateSink {
  public:
-  Collector(const Engine& engine, const Target& target, std::vector<Offer>& offers)
+  Collector(const Engine& engine, const Target& target, std::vector<EngineOffer>& offers)
       : engine_(engine), target_(target), offers_(offers) {}
   void Add(Candidate candidate) override {
     std::string signature = Signature(candidate, target_);
@@ -21,7 +21,7 @@ class Collector final : public CandidateSink {
  private:
   const Engine& engine_;
   const Target& target_;
-  std::vector<Offer>& offers_;
+  std::vector<EngineOffer>& offers_;
 };
 
 }  // namespace

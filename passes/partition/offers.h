@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 
 // What an Engine says: a Candidate, or why there is none.
-struct Offer {
+struct EngineOffer {
   const Engine* engine;
   const Node* node;                    // the Candidate's first, or the one that is refused
   std::optional<Candidate> candidate;  // nullopt: refused
@@ -22,10 +22,10 @@ class Offers {
  public:
   Offers(const Graph& graph, const Target& target);
   // In the order of the Engines.
-  const std::vector<Offer>& at(const Node& node) const { return at_[node.id()]; }
+  const std::vector<EngineOffer>& at(const Node& node) const { return at_[node.id()]; }
 
  private:
-  std::vector<std::vector<Offer>> at_;  // by id
+  std::vector<std::vector<EngineOffer>> at_;  // by id
 };
 
 }  // namespace onnx_cudnn

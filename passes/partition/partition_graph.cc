@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<Partition>> MeasuredPartitions(Partitioner partitione
   const Offers offers(setting.graph, setting.target);
   setting.offers = &offers;
   const CoverSearch search{partitioner, &pricer};
-  MeasuredSearch measured(setting, confirmer, pricer, {&search, 1});
+  MeasuredSearch measured(setting, confirmer, pricer, {&search, 1}, Ahead::kNo);
   ASSIGN_OR_RETURN(std::vector<std::vector<Candidate>> covers, measured.Run());
   return confirmer.Confirm(std::move(covers[0]));
 }
@@ -96,6 +96,32 @@ absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const 
   if (extras.refused != nullptr) *extras.refused = confirmer.refused();
   if (extras.compile_ms != nullptr) *extras.compile_ms = confirmer.compile_ms();
   return partitions;
+}
+
+absl::StatusOr<std::vector<std::string>> SearchCovers(const Graph& graph, const Target& target,
+                                                      absl::Span<const CoverSearch> searches,
+                                                      const PartitionExtras& extras) {
+  if (graph.TopologicalOrder().empty()) return std::vector<std::string>(searches.size());
+  ASSIGN_OR_RETURN(const Pins pins, Pins::Resolve(extras.pins, graph, target));
+  Confirmer confirmer(target, extras.pricer);
+  const Offers offers(graph, target);
+  const CoverSetting setting{.graph = graph,
+                             .target = target,
+                             .refused = confirmer.refused(),
+                             .pins = extras.pins.empty() ? nullptr : &pins,
+                             .avoided_engines = extras.avoided_engines,
+                             .offers = &offers};
+  if (setting.pins != nullptr) {
+    const GraphCovers covers(setting);
+    RETURN_IF_ERROR(pins.CheckOffered(covers.Whole()));
+  }
+  MeasuredSearch measured(setting, confirmer, *extras.pricer, searches, Ahead::kYes);
+  ASSIGN_OR_RETURN(const std::vector<std::vector<Candidate>> covers, measured.Run());
+  std::vector<std::string> texts;
+  for (const std::vector<Candidate>& cover : covers) texts.push_back(CoverToText(cover, target));
+  if (extras.refused != nullptr) *extras.refused = confirmer.refused();
+  if (extras.compile_ms != nullptr) *extras.compile_ms = confirmer.compile_ms();
+  return texts;
 }
 
 }  // namespace onnx_cudnn

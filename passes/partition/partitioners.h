@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "passes/partition/offers.h"
 #include "passes/partition/pins.h"
@@ -38,6 +39,8 @@ struct Stretch {
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
   bool only_measured = false;            // leaves out what `prices` does not have, except views
+  // Signatures whose predicted prices are raised by a quarter; nullptr: none.
+  const absl::flat_hash_set<std::string>* doubted = nullptr;
   // What the Engines said before, where the Stretch is a whole Graph; nullptr: they are asked. Not
   // with a `listener`.
   const Offers* offers = nullptr;
@@ -97,6 +100,15 @@ absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const 
                                                       Partitioner partitioner,
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras = {});
+
+// The covers of PartitionGraph by each of `searches`, as texts (saved_cover.h); equal covers are
+// equal texts. The Pricer measures at once what all of them choose, and last what the first one
+// with prices would choose if that took longer than predicted. An empty text: nothing of that
+// search could be measured before the budget ended, but of another one.
+//   extras  with a Pricer, which the prices of `searches` are from; without a cover
+absl::StatusOr<std::vector<std::string>> SearchCovers(const Graph& graph, const Target& target,
+                                                      absl::Span<const CoverSearch> searches,
+                                                      const PartitionExtras& extras);
 
 // Adds Reformat and Transfer Nodes with their Partitions where a Partition reads a Value in a
 // Placement other than the one it was written in, and at graph outputs that are not row-major on

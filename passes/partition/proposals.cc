@@ -10,6 +10,12 @@
 
 namespace onnx_cudnn {
 
+namespace {
+
+constexpr double kDoubt = 1.25;  // Stretch::doubted
+
+}  // namespace
+
 class Proposals::Sink final : public CandidateSink {
  public:
   Sink(Proposals& proposals, int anchor) : proposals_(proposals), anchor_(anchor) {}
@@ -85,7 +91,7 @@ void Proposals::Ask(const Engine& engine, int anchor, Sink& sink) {
     engine.Propose(stretch_.graph, node, stretch_.target, sink);
     return;
   }
-  for (const Offer& offer : stretch_.offers->at(node)) {
+  for (const EngineOffer& offer : stretch_.offers->at(node)) {
     if (offer.engine != &engine) continue;
     if (offer.candidate.has_value()) {
       Consider(anchor, *offer.candidate, offer.text);
@@ -109,6 +115,8 @@ void Proposals::Consider(int anchor, Candidate candidate, std::string signature)
       return;
     }
     TakeMeasuredPrice(signature, candidate);
+    const auto* doubted = stretch_.doubted;
+    if (doubted != nullptr && doubted->contains(signature)) candidate.cost.us *= kDoubt;
     if (stretch_.only_measured && candidate.cost.from != std::string_view(kMeasured) &&
         candidate.engine->launches()) {
       why_not_.emplace_back(candidate.engine, "it is not measured");
