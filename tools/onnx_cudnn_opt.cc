@@ -180,7 +180,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                             !GivenInputs().shapes.empty();
   if (explain_only && !options.explain) {
     return absl::InvalidArgumentError(
-        "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain");
+        "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain (--pin and "
+        "--shape: or --tune)");
   }
   if (options.streams < 1 || options.streams > 64) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64");
@@ -232,6 +233,9 @@ absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::strin
   }
   if (absl::GetFlag(FLAGS_tune) == models.empty()) {
     return absl::InvalidArgumentError("models stand with --tune, and --tune needs one");
+  }
+  if (models.empty() && !absl::GetFlag(FLAGS_pin).empty()) {
+    return absl::InvalidArgumentError("--pin needs --explain or --tune");
   }
   return request;
 }
@@ -374,10 +378,14 @@ int Main(int argc, char** argv) {
       ParseFlags(WithoutShortFlags({argv, argv + argc}), usage, "onnx_cudnn_opt.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
   if (IsAboutPlanCache()) {
-    const absl::StatusOr<PlanCacheRequest> request = PlanCacheFromFlags(*arguments);
+    absl::StatusOr<PlanCacheRequest> request = PlanCacheFromFlags(*arguments);
     if (!request.ok()) return Fail(kTool, request.status().message(), kExitUsage);
+    const std::string pin = absl::GetFlag(FLAGS_pin);
+    absl::StatusOr<std::string> pins = ReadPinFile(pin);
+    if (!pins.ok()) return Fail(kTool, pins.status());
+    request->session.pins = *std::move(pins);
     const absl::StatusOr<std::string> text = WorkOnPlanCache(*request);
-    if (!text.ok()) return Fail(kTool, text.status());
+    if (!text.ok()) return Fail(kTool, WithPinFile(text.status(), pin));
     std::cout << *text << std::flush;
     return kExitDone;
   }

@@ -161,6 +161,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-run";
+constexpr int kLeastProfiledRuns = 10;
 constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONNX model.
 
   onnx-cudnn-run resnet50.onnx                                          random input, output summary, latency

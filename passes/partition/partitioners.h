@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "passes/partition/offers.h"
 #include "passes/partition/pins.h"
 #include "passes/pass.h"
 #include "runtime/graph/node_refusal.h"
@@ -37,6 +39,11 @@ struct Stretch {
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
   bool only_measured = false;            // leaves out what `prices` does not have, except views
+  // Signatures whose predicted prices are raised by a quarter; nullptr: none.
+  const absl::flat_hash_set<std::string>* doubted = nullptr;
+  // What the Engines said before, where the Stretch is a whole Graph; nullptr: they are asked. Not
+  // with a `listener`.
+  const Offers* offers = nullptr;
   // Names of Engines that propose only where no other Engine of the device runs the Node.
   absl::Span<const std::string_view> avoided_engines = {};
   // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
@@ -63,6 +70,12 @@ absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info);
 
+// One of several searches of a Graph at once.
+struct CoverSearch {
+  Partitioner partitioner;
+  const Pricer* prices;  // nullptr: the search knows predictions alone
+};
+
 // Optional inputs and outputs of PartitionGraph.
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
@@ -80,13 +93,22 @@ struct PartitionExtras {
 // Where all Variants of a Candidate are refused, its Stretch is covered again, with the Placements
 // at the border fixed, until nothing is refused. With a Pricer, every chosen signature is measured
 // and the Graph is covered again at the new prices until every chosen signature is measured;
-// Greedy's cover is measured first and kept if no measured cover is cheaper; if not all of the last
-// cover could be measured, the cheapest cover of what was measured is one of them.
+// Greedy's cover is measured too, first, and kept if no measured cover is cheaper; if not all of
+// the last cover could be measured, the cheapest cover of what was measured is one of them.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras = {});
+
+// The covers of PartitionGraph by each of `searches`, as texts (saved_cover.h); equal covers are
+// equal texts. The Pricer measures at once what all of them choose, and last what the first one
+// with prices would choose if that took longer than predicted. An empty text: nothing of that
+// search could be measured before the budget ended, but of another one.
+//   extras  with a Pricer, which the prices of `searches` are from; without a cover
+absl::StatusOr<std::vector<std::string>> SearchCovers(const Graph& graph, const Target& target,
+                                                      absl::Span<const CoverSearch> searches,
+                                                      const PartitionExtras& extras);
 
 // Adds Reformat and Transfer Nodes with their Partitions where a Partition reads a Value in a
 // Placement other than the one it was written in, and at graph outputs that are not row-major on

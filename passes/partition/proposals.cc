@@ -10,6 +10,12 @@
 
 namespace onnx_cudnn {
 
+namespace {
+
+constexpr double kDoubt = 1.25;  // Stretch::doubted
+
+}  // namespace
+
 class Proposals::Sink final : public CandidateSink {
  public:
   Sink(Proposals& proposals, int anchor) : proposals_(proposals), anchor_(anchor) {}
@@ -48,9 +54,7 @@ void Proposals::ProposeAt(int anchor) {
   why_not_.clear();
   Sink sink(*this, anchor);
   std::vector<const Engine*> avoided;
-  const auto ask = [&](const Engine* engine) {
-    engine->Propose(stretch_.graph, *stretch_.nodes[anchor], stretch_.target, sink);
-  };
+  const auto ask = [&](const Engine* engine) { Ask(*engine, anchor, sink); };
   for (const Engine* engine : stretch_.target.engines) {
     const auto& names = stretch_.avoided_engines;
     const bool is_avoided = std::find(names.begin(), names.end(), engine->name()) != names.end();
@@ -81,13 +85,29 @@ void Proposals::ProposeAt(int anchor) {
   }
 }
 
-void Proposals::Consider(int anchor, Candidate candidate) {
+void Proposals::Ask(const Engine& engine, int anchor, Sink& sink) {
+  const Node& node = *stretch_.nodes[anchor];
+  if (stretch_.offers == nullptr) {
+    engine.Propose(stretch_.graph, node, stretch_.target, sink);
+    return;
+  }
+  for (const EngineOffer& offer : stretch_.offers->at(node)) {
+    if (offer.engine != &engine) continue;
+    if (offer.candidate.has_value()) {
+      Consider(anchor, *offer.candidate, offer.text);
+    } else {
+      sink.No(engine, *offer.node, offer.text);
+    }
+  }
+}
+
+void Proposals::Consider(int anchor, Candidate candidate, std::string signature) {
   const auto outside = [&](const Node* node) { return PositionOf(node) < 0; };
   if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), outside)) return;
   const auto is_anchor = [&](const Node* node) { return PositionOf(node) == anchor; };
   if (std::none_of(candidate.nodes.begin(), candidate.nodes.end(), is_anchor)) return;
   if (!stretch_.refused.empty() || stretch_.prices != nullptr) {
-    const std::string signature = Signature(candidate, stretch_.target);  // expensive
+    if (signature.empty()) signature = Signature(candidate, stretch_.target);  // expensive
     auto it = stretch_.refused.find(signature);
     if (it != stretch_.refused.end()) {
       why_not_.emplace_back(candidate.engine, it->second);
@@ -95,6 +115,8 @@ void Proposals::Consider(int anchor, Candidate candidate) {
       return;
     }
     TakeMeasuredPrice(signature, candidate);
+    const auto* doubted = stretch_.doubted;
+    if (doubted != nullptr && doubted->contains(signature)) candidate.cost.us *= kDoubt;
     if (stretch_.only_measured && candidate.cost.from != std::string_view(kMeasured) &&
         candidate.engine->launches()) {
       why_not_.emplace_back(candidate.engine, "it is not measured");

@@ -35,7 +35,9 @@ class Proposals {
  private:
   class Sink;
   void ProposeAt(int anchor);
-  void Consider(int anchor, Candidate candidate);
+  void Ask(const Engine& engine, int anchor, Sink& sink);
+  //   signature  of the Candidate; empty: not known
+  void Consider(int anchor, Candidate candidate, std::string signature = {});
   void TakeMeasuredPrice(const std::string& signature, Candidate& candidate) const;
   void TellRefused(const Candidate& candidate, std::string_view reason) const;
   bool Convex(const Candidate& candidate) const;

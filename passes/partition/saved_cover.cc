@@ -72,13 +72,20 @@ std::optional<Candidate> CandidateFromLine(std::string_view line, const Stretch&
 
 }  // namespace
 
-std::string CoverToText(absl::Span<const Partition> partitions, const Target& target) {
-  std::string text;
-  for (const Partition& p : partitions) {
-    absl::StrAppend(&text, p.chosen.engine->name(), " ", DigestOf(p.chosen, target), " ",
-                    absl::StrJoin(NodeIds(p.chosen), " "), "\n");
+std::string CoverToText(absl::Span<const Candidate> cover, const Target& target) {
+  std::vector<std::string> lines;
+  for (const Candidate& c : cover) {
+    lines.push_back(absl::StrCat(c.engine->name(), " ", DigestOf(c, target), " ",
+                                 absl::StrJoin(NodeIds(c), " "), "\n"));
   }
-  return text;
+  std::sort(lines.begin(), lines.end());
+  return absl::StrJoin(lines, "");
+}
+
+std::string CoverToText(absl::Span<const Partition> partitions, const Target& target) {
+  std::vector<Candidate> cover;
+  for (const Partition& p : partitions) cover.push_back(p.chosen);
+  return CoverToText(cover, target);
 }
 
 std::optional<std::vector<Candidate>> CoverFromText(std::string_view text, const Stretch& stretch) {

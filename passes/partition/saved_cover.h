@@ -12,6 +12,8 @@
 
 namespace onnx_cudnn {
 
+// Equal covers are equal texts, in whatever order.
+std::string CoverToText(absl::Span<const Candidate> cover, const Target& target);
 std::string CoverToText(absl::Span<const Partition> partitions, const Target& target);
 
 // The Candidates of `text`, as their Engines propose them now. nullopt: the text is no cover of the

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/constant_store.h"
@@ -44,10 +45,11 @@ class Runner {
 
   bool is_long() const { return beside_ == Beside::kNothing && last_ms_ >= kLongRunMs; }
 
-  // The median over the runs of one round.
-  absl::StatusOr<double> MedianMs() {
-    const double runs = is_long() ? std::max(kLongRoundMs / last_ms_, kLeastRuns)
-                                  : std::clamp(kRoundMs / last_ms_, kLeastRuns, kMostRuns);
+  // The median over the runs of one round, which takes `most_ms` unless that is for too few runs.
+  absl::StatusOr<double> MedianMs(double most_ms) {
+    const double round_ms = std::min(is_long() ? kLongRoundMs : kRoundMs, most_ms);
+    double runs = std::max(round_ms / last_ms_, kLeastRuns);
+    if (!is_long()) runs = std::min(runs, kMostRuns);
     ASSIGN_OR_RETURN(std::vector<double> ms,
                      executor_->Time(inputs_, outputs_, static_cast<int>(runs)));
     std::nth_element(ms.begin(), ms.begin() + ms.size() / 2, ms.end());
@@ -95,7 +97,7 @@ class Runner {
 
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
-    Beside beside, const std::atomic<bool>* cancel) {
+    Beside beside, const std::atomic<bool>* cancel, absl::Time until) {
   const auto check = [&] {
     const bool cancelled = cancel != nullptr && *cancel;
     return cancelled ? absl::CancelledError("timing of whole networks") : CheckCancelled();
@@ -108,42 +110,27 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
     runners.push_back(std::move(runner));
   }
   std::vector<double> least(programs.size(), std::numeric_limits<double>::infinity());
-  for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < runners.size(); ++i) {
-      RETURN_IF_ERROR(check());
-      ASSIGN_OR_RETURN(const double ms, runners[i].MedianMs());
-      if (round > 0 || !runners[i].is_long()) least[i] = std::min(least[i], ms);
-    }
+  for (int turn = 0, turns = kRounds * static_cast<int>(runners.size()); turn < turns; ++turn) {
+    RETURN_IF_ERROR(check());
+    const size_t i = turn % runners.size();
+    const double left_ms = absl::ToDoubleMilliseconds(until - absl::Now());
+    ASSIGN_OR_RETURN(const double ms, runners[i].MedianMs(std::max(left_ms, 0.0) / (turns - turn)));
+    const bool is_first_round = turn < static_cast<int>(runners.size());
+    if (!is_first_round || !runners[i].is_long()) least[i] = std::min(least[i], ms);
   }
   return least;
 }
 
-absl::StatusOr<StrategyResult> BenchmarkStrategies(
-    ProgramPtr first, absl::FunctionRef<absl::StatusOr<ProgramPtr>(const SearchStrategy&)> build,
-    absl::FunctionRef<int()> measured, const Target& target, Device& device, bool capture) {
-  std::vector<const SearchStrategy*> strategies;
-  std::vector<ProgramPtr> programs;
-  for (int before = -1; before < measured(); first = nullptr) {
-    before = measured();
-    strategies.clear(), programs.clear();
-    for (const SearchStrategy& strategy : SearchStrategies()) {
-      ProgramPtr program = strategies.empty() ? first : nullptr;
-      if (program == nullptr) {
-        ASSIGN_OR_RETURN(program, build(strategy));
-      }
-      const auto is_same = [&](const auto& other) {
-        return SameCandidates(*program, *other, target);
-      };
-      if (std::any_of(programs.begin(), programs.end(), is_same)) continue;
-      strategies.push_back(&strategy);
-      programs.push_back(std::move(program));
-    }
-  }
-  const absl::StatusOr<std::vector<double>> ms = TimeNetworks(programs, device, capture);
+absl::StatusOr<StrategyResult> BenchmarkStrategies(absl::Span<const StrategyProgram> programs,
+                                                   Device& device, bool capture, absl::Time until) {
+  std::vector<ProgramPtr> all;
+  for (const StrategyProgram& p : programs) all.push_back(p.program);
+  const absl::StatusOr<std::vector<double>> ms =
+      TimeNetworks(all, device, capture, Beside::kNothing, /*cancel=*/nullptr, until);
   if (absl::IsFailedPrecondition(ms.status()) || absl::IsCancelled(ms.status())) return ms.status();
-  if (!ms.ok()) return StrategyResult{strategies[0], programs[0], ms.status()};
+  if (!ms.ok()) return StrategyResult{programs[0], ms.status()};
   const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
-  return StrategyResult{strategies[best], programs[best], (*ms)[best]};
+  return StrategyResult{programs[best], (*ms)[best]};
 }
 
 }  // namespace onnx_cudnn

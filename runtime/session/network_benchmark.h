@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "runtime/exec/device.h"
 #include "runtime/plan/program.h"
@@ -25,27 +25,27 @@ enum class Beside : uint8_t { kNothing, kRuns };
 // milliseconds last longer, until the GPU's clock is the one under load. All Programs are resident
 // at once, each with its arena, inputs and outputs, and a second copy of the weights.
 //   cancel  checked before each Program of each round; may be null
+//   until   when it should end: rounds become as short as that requires, but for a few runs
 //   errors  Unimplemented: string inputs. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
-    Beside beside = Beside::kNothing, const std::atomic<bool>* cancel = nullptr);
+    Beside beside = Beside::kNothing, const std::atomic<bool>* cancel = nullptr,
+    absl::Time until = absl::InfiniteFuture());
 
 // The Program that a search strategy found.
-struct StrategyResult {
+struct StrategyProgram {
   const SearchStrategy* strategy;
   std::shared_ptr<const Program> program;
+};
+struct StrategyResult {
+  StrategyProgram fastest;
   absl::StatusOr<double> ms;  // of one run, or why the Programs were not timed
 };
 
-// Builds a Program with every search strategy, times those that differ and returns the fastest; if
-// timing fails, the first one.
-//   first       the Program of the first strategy
-//   build       measurements of one build may change the choices of another, so all Programs are
-//               rebuilt until measured(), the number of measured signatures, stays constant
-//   errors      those of `build`; FailedPrecondition: the device is lost
-absl::StatusOr<StrategyResult> BenchmarkStrategies(
-    std::shared_ptr<const Program> first,
-    absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Program>>(const SearchStrategy&)> build,
-    absl::FunctionRef<int()> measured, const Target& target, Device& device, bool capture);
+// The fastest of `programs`, of which there is at least one; if timing fails, the first one.
+//   until   as for TimeNetworks
+//   errors  FailedPrecondition: the device is lost; Cancelled
+absl::StatusOr<StrategyResult> BenchmarkStrategies(absl::Span<const StrategyProgram> programs,
+                                                   Device& device, bool capture, absl::Time until);
 
 }  // namespace onnx_cudnn

@@ -1,8 +1,10 @@
 #include "runtime/session/program_builder.h"
 
 #include <cstring>
+#include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,7 +16,6 @@
 #include "runtime/base/status.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/session/engines.h"
-#include "runtime/session/network_benchmark.h"
 #include "runtime/session/worker_tuning.h"
 
 namespace onnx_cudnn {
@@ -156,9 +157,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
     if (program != nullptr) return program;
   }
   if (pricing.measure) return BuildMeasured(key, network, pricing);
-  ASSIGN_OR_RETURN(program, BuildBy(first, options_.streams, key, pricing));
-  if (!pricing.benchmarks_networks) return program;
-  return Benchmark(key, std::move(program), network, pricing);
+  if (pricing.benchmarks_networks) return Benchmark(key, bound, network, pricing);
+  return BuildBy(first, options_.streams, key, pricing);
 }
 
 // Searches until something must be measured; the network with which a worker ended needs no search
@@ -180,21 +180,54 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildMeasured(
   return program.ok() ? program : BuildBy(first, options_.streams, key, pricing);
 }
 
+absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
+    const ProgramTable::Key& key, const Graph& bound, const Pricing& pricing) const {
+  std::list<WeightedPricer> weighted;
+  std::vector<CoverSearch> searches;
+  for (const SearchStrategy& strategy : SearchStrategies()) {
+    const Pricer* prices = &weighted.emplace_back(*pricing.tuner, strategy.library_factor);
+    searches.push_back({strategy.partitioner, strategy.is_predicted ? nullptr : prices});
+  }
+  const absl::Time start = absl::Now();
+  double compile_ms = 0;
+  ASSIGN_OR_RETURN(
+      const std::vector<std::string> covers,
+      SearchCovers(bound, device_.target(), searches,
+                   {.pins = pins_, .pricer = pricing.tuner, .compile_ms = &compile_ms}));
+  if (pricing.times != nullptr) {
+    pricing.times->compile_ms += compile_ms;
+    pricing.times->partition_ms += absl::ToDoubleMilliseconds(absl::Now() - start) - compile_ms;
+  }
+  std::vector<StrategyProgram> programs;
+  std::set<std::string_view> seen = {""};  // nothing was measured
+  for (size_t i = 0; i < covers.size(); ++i) {
+    if (!seen.insert(covers[i]).second) continue;
+    if (!programs.empty() && absl::Now() > pricing.until) break;
+    const SearchStrategy& strategy = SearchStrategies()[i];
+    ASSIGN_OR_RETURN(ProgramPtr program,
+                     BuildBy(strategy, options_.streams, key, pricing, covers[i]));
+    programs.push_back({&strategy, std::move(program)});
+  }
+  if (programs.empty()) {  // of a Graph without Nodes
+    const SearchStrategy& first = SearchStrategies().front();
+    ASSIGN_OR_RETURN(ProgramPtr program, BuildBy(first, options_.streams, key, pricing));
+    programs.push_back({&first, std::move(program)});
+  }
+  return programs;
+}
+
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const ProgramTable::Key& key,
-                                                                     ProgramPtr first,
+                                                                     const Graph& bound,
                                                                      const std::string& network,
                                                                      const Pricing& pricing) const {
-  ASSIGN_OR_RETURN(StrategyResult fastest,
-                   BenchmarkStrategies(
-                       std::move(first),
-                       [&](const SearchStrategy& strategy) {
-                         return BuildBy(strategy, options_.streams, key, pricing);
-                       },
-                       [&] { return pricing.tuner->stats().signatures; }, device_.target(),
-                       device_.device(), options_.cuda_graph));
-  if (!fastest.ms.ok()) {
+  ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs, BuildAll(key, bound, pricing));
+  ASSIGN_OR_RETURN(
+      const StrategyResult result,
+      BenchmarkStrategies(programs, device_.device(), options_.cuda_graph, pricing.until));
+  const StrategyProgram& fastest = result.fastest;
+  if (!result.ms.ok()) {
     notes_.AddTuneNote(
-        absl::StrCat("whole networks were not timed: ", fastest.ms.status().message()));
+        absl::StrCat("whole networks were not timed: ", result.ms.status().message()));
     return fastest.program;
   }
   const PlatformVersions platform = device_.device().versions();
@@ -202,7 +235,7 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                      .signature = network,
                      .engine = "network",
                      .variant = std::string(fastest.strategy->name),
-                     .us = 1e3 * *fastest.ms,
+                     .us = 1e3 * *result.ms,
                      .workspace_bytes = fastest.program->memory.arena_bytes,
                      .checked = true,
                      .engine_version = "",

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "onnx_cudnn/session.h"
 #include "passes/build_program.h"
 #include "runtime/session/check_options.h"
+#include "runtime/session/network_benchmark.h"
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_table.h"
 #include "runtime/session/search_strategies.h"
@@ -26,7 +28,8 @@ struct Pricing {
   PlanCache* plan_cache = nullptr;  // records the fastest search strategy; only with a tuner
   // Called before pricing Candidates that `tuner` has not measured; empty: never.
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
-  bool benchmarks_networks = false;  // whole networks are timed in this process
+  bool benchmarks_networks = false;           // whole networks are timed in this process
+  absl::Time until = absl::InfiniteFuture();  // when timing them should end
   // Leaves out CodeGeneratingEngines where another Engine of the device runs a Node.
   bool is_quick = false;
   BuildTimes* times = nullptr;  // receives the times of the parts
@@ -91,8 +94,13 @@ class ProgramBuilder {
                                         const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> BuildMeasured(const ProgramTable::Key& key, const std::string& network,
                                            const Pricing& pricing) const;
-  absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, ProgramPtr first,
+  //   bound  the Graph of `key`
+  absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, const Graph& bound,
                                        const std::string& network, const Pricing& pricing) const;
+  // By all strategies, those that differ; at least one.
+  absl::StatusOr<std::vector<StrategyProgram>> BuildAll(const ProgramTable::Key& key,
+                                                        const Graph& bound,
+                                                        const Pricing& pricing) const;
 
   const Graph& graph_;
   const std::vector<ValueInfo>& inputs_;

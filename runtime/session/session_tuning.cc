@@ -10,20 +10,22 @@
 namespace onnx_cudnn {
 
 SessionTuning::SessionTuning(const SessionOptions& options, const SessionDevice& device,
-                             const ProgramBuilder& builder, SessionNotes& notes)
+                             const ProgramBuilder& builder, SessionNotes& notes, absl::Time until)
     : device_(device),
       builder_(builder),
       notes_(notes),
       in_background_(options.tune == TuneMode::kBackground),
       measures_in_foreground_(options.tune_budget_s > 0 && !in_background_),
-      is_quick_(options.first_program == FirstProgram::kQuick) {}
+      is_quick_(options.first_program == FirstProgram::kQuick),
+      until_(until) {}
 
 absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const SessionOptions& options,
                                                                      const SessionDevice& device,
                                                                      const ProgramBuilder& builder,
                                                                      SessionNotes& notes,
                                                                      TuneSetup setup) {
-  std::unique_ptr<SessionTuning> tuning(new SessionTuning(options, device, builder, notes));
+  std::unique_ptr<SessionTuning> tuning(
+      new SessionTuning(options, device, builder, notes, setup.until));
   const bool asked = options.tune_budget_s > 0 || !options.plan_cache.empty();
   if (!asked || device.ref().kind != DeviceKind::kCuda) return tuning;
   ASSIGN_OR_RETURN(tuning->plan_cache_, setup.plan_cache.valid()
@@ -33,7 +35,7 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
   const auto make_tuner = [&](double budget_s, TuneObserver observer) {
     return std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
                                    TunerOptions{.budget_s = budget_s,
-                                                .until = setup.until,
+                                                .until = setup.measures_until,
                                                 .one_at_a_time = setup.one_at_a_time,
                                                 .compilers = setup.compilers,
                                                 .observer = std::move(observer)});
@@ -62,7 +64,7 @@ void SessionTuning::MakeWorker(const SessionOptions& options, const ModelSource&
 
 absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
     const ProgramTable::Key& key) const {
-  Pricing pricing{.tuner = tuner_.get(), .plan_cache = plan_cache_.get()};
+  Pricing pricing{.tuner = tuner_.get(), .plan_cache = plan_cache_.get(), .until = until_};
   if (worker_ != nullptr) {
     pricing.measure = [&](absl::Span<const Candidate* const> candidates) {
       worker_->Measure(key, candidates, *plan_cache_, *tuner_);

@@ -21,10 +21,11 @@ struct TuneSetup {
   ModelSource source;
   // The cache file that is being read meanwhile; none: it is read when it is needed.
   std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache = {};
-  TuneObserver observer = {};  // for measurements in this process
-  bool one_at_a_time = false;  // TunerOptions
-  absl::Time until = absl::InfiniteFuture();
-  std::function<int()> compilers = {};  // OwnedTarget
+  TuneObserver observer = {};                          // for measurements in this process
+  bool one_at_a_time = false;                          // TunerOptions
+  absl::Time measures_until = absl::InfiniteFuture();  // single Candidates: TunerOptions::until
+  absl::Time until = absl::InfiniteFuture();           // whole networks too
+  std::function<int()> compilers = {};                 // OwnedTarget
 };
 
 // Builds Programs from measurements: the Session's plan cache, and its worker program or a Tuner in
@@ -75,7 +76,7 @@ class SessionTuning {
 
  private:
   SessionTuning(const SessionOptions& options, const SessionDevice& device,
-                const ProgramBuilder& builder, SessionNotes& notes);
+                const ProgramBuilder& builder, SessionNotes& notes, absl::Time until);
   // Records the reason if there is none.
   void MakeWorker(const SessionOptions& options, const ModelSource& source);
 
@@ -85,6 +86,7 @@ class SessionTuning {
   const bool in_background_;
   const bool measures_in_foreground_;
   const bool is_quick_;
+  const absl::Time until_;
   std::unique_ptr<PlanCache> plan_cache_;  // nullptr: no measurements
   std::unique_ptr<Tuner> tuner_;           // for the foreground
   // For segments; nullptr: `tuner_`, or no measurements.

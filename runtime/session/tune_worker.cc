@@ -49,7 +49,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
                        bool one_at_a_time,
                        absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,
                        WorkerLines& lines) {
-  const absl::Time until = absl::Now() + absl::Seconds(kMeasuringShare * budget_s);
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(WorkerJob job, ReadJob(job_file));
   job.options.tune_budget_s = budget_s;
   job.options.plan_cache = plan_cache;
@@ -70,7 +70,8 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   TuneSetup setup;
   setup.observer = lines.Observer();
   setup.one_at_a_time = one_at_a_time;
-  setup.until = until;
+  setup.measures_until = start + absl::Seconds(kMeasuringShare * budget_s);
+  setup.until = start + absl::Seconds(budget_s);
   setup.compilers = opened.target.compilers;
   ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
                                                    std::move(opened), std::move(setup)));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,55 +15,22 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/exec/constant_store.h"
+#include "runtime/tune/compile_jobs.h"
 #include "runtime/tune/variant_benchmark.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Most signatures compiled at once, before any of them is timed, since nothing may be compiled
-// during a capture; and those of the first batch where this process compiles, whose time tells how
-// many the budget suffices for.
-constexpr size_t kBatch = 32, kFirstBatch = 8;
+// Most signatures compiled at once; by other processes, which compile while some are timed; and
+// those of the first batch where this process compiles, whose time tells how many the budget
+// suffices for. Here nothing is timed before all are compiled: it would take longer beside that.
+constexpr size_t kBatch = 32, kBatchOfProcesses = 64, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
-// cuDNN generates the code of one plan at a time in a process, 0.3 s each, while other threads wait
-// (docs/measurements.md, 'Compiling plans').
-constexpr absl::Duration kGenerating = absl::Milliseconds(300);
 // Of the rest of the budget; what is compiled must be timed and checked.
 constexpr double kCompileShare = 0.9;
 // Checking this many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
-
-// Compilations that run now. Near the end of their time fewer run at once, since the code of all of
-// them may be generated one after the other, in each process that does so.
-class Compilations {
- public:
-  Compilations(absl::Time latest, std::function<int()> processes)
-      : latest_(latest), processes_(std::move(processes)) {}
-  // Waits until another one may start; false: it is too late. End follows.
-  bool Start(bool always = false) {
-    absl::MutexLock lock(mutex_);
-    const auto may_decide = [&] {
-      const absl::Time now = absl::Now();
-      const int at_once = processes_ ? std::max(1, processes_()) : 1;
-      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once <= latest_;
-    };
-    mutex_.Await(absl::Condition(&may_decide));
-    if (!always && absl::Now() > latest_) return false;
-    ++running_;
-    return true;
-  }
-  void End() {
-    absl::MutexLock lock(mutex_);
-    --running_;
-  }
-
- private:
-  const absl::Time latest_;
-  const std::function<int()> processes_;
-  absl::Mutex mutex_;
-  int running_ = 0;
-};
 
 std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
@@ -77,6 +45,7 @@ struct Tuner::Task {
   Choice choice = {};
   bool was_built = false;   // by this Tuner
   bool is_refused = false;  // according to the cache
+  bool is_measured = false;
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
   bool is_done() const { return has_step() || is_refused; }
@@ -160,9 +129,10 @@ size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
   const double left_s = LeftS();
   absl::MutexLock lock(mutex_);
-  if (stats_.signatures == 0) return options_.compilers ? kBatch : kFirstBatch;
+  if (stats_.signatures == 0) return options_.compilers ? kBatchOfProcesses : kFirstBatch;
   const double affordable = stats_.signatures * left_s / stats_.seconds;
-  return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, double{kBatch}));
+  const auto most = static_cast<double>(options_.compilers ? kBatchOfProcesses : kBatch);
+  return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, most));
 }
 
 absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* const> candidates) {
@@ -183,8 +153,10 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   }
   const bool measures = !left.empty() && HasBudget();
   while (!left.empty() && MayGoOn()) {
-    ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), NextBatch()))));
-    left.remove_prefix(done);
+    RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), NextBatch()))));
+    const auto unmeasured = std::stable_partition(
+        left.begin(), left.end(), [](const Task& task) { return task.is_measured; });
+    left.remove_prefix(unmeasured - left.begin());
     RETURN_IF_ERROR(cache_.Save());
     const int64_t all = stats().signatures;
     const int64_t total = HasBudget() ? all + static_cast<int64_t>(left.size()) : all;
@@ -244,75 +216,79 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// Compiles the first Variant of each of `tasks`, then the others. Those of Candidates whose first
-// one took long come last, the second ones of all before any third one. It ends at `latest`: what
-// it did not start is left out. Returns for how many of the first `tasks` it compiled a Variant, at
-// least 1.
-absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time latest,
-                                      std::vector<VariantBenchmark>& benchmarks) const {
-  std::vector<char> is_slow(tasks.size());
-  std::atomic<size_t> compiled = tasks.size();
-  Compilations compilations(latest, options_.compilers);
-  const auto compile = [&](size_t i, int v) -> absl::Status {
-    const absl::Status status = benchmarks[i].Compile(v);
-    compilations.End();
-    return Annotate(status, NameOf(*tasks[i].candidate));
-  };
-  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) -> absl::Status {
-    if (!compilations.Start(/*always=*/i == 0)) {
-      for (size_t least = compiled; i < least && !compiled.compare_exchange_weak(least, i);) {
-      }
-      return absl::OkStatus();
-    }
+// Works on all `jobs`. Those for which it is too late are left out.
+absl::Status Tuner::Compile(absl::Span<const Task> tasks, CompileJobs& jobs,
+                            Compilations& compilations,
+                            std::vector<VariantBenchmark>& benchmarks) const {
+  return ForAll(jobs.all(), [&](size_t) -> absl::Status {
+    const CompileJobs::Job job = jobs.Next();
+    const bool is_first = job.task == 0 && job.variant == 0;  // something is always measured
+    const bool begins = compilations.Start(/*always=*/is_first);
     const absl::Time start = absl::Now();
-    RETURN_IF_ERROR(compile(i, 0));
-    is_slow[i] = absl::Now() - start > kGenerating / 2;
-    return absl::OkStatus();
-  }));
-  std::vector<std::pair<size_t, int>> attempts;
-  for (int v = 1, most = 2; v < most; ++v) {
-    for (size_t i = 0; i < compiled; ++i) {
-      most = std::max(most, benchmarks[i].variants());
-      if (v < benchmarks[i].variants()) attempts.push_back({i, v});
+    absl::Status status;
+    if (begins) {
+      status = benchmarks[job.task].Compile(job.variant);
+      compilations.End();
+    } else if (job.variant < benchmarks[job.task].variants()) {
+      benchmarks[job.task].LeaveOut(job.variant);
     }
-  }
-  std::stable_partition(attempts.begin(), attempts.end(),
-                        [&](const auto& attempt) { return !is_slow[attempt.first]; });
-  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t a) -> absl::Status {
-    const auto [i, v] = attempts[a];
-    if (compilations.Start()) return compile(i, v);
-    benchmarks[i].LeaveOut(v);
-    return absl::OkStatus();
-  }));
-  return compiled.load();
+    jobs.End(job, begins, absl::Now() - start);
+    return Annotate(status, NameOf(*tasks[job.task].candidate));
+  });
 }
 
-// Measures the first of `tasks` and returns how many: all unless the budget runs out.
-absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
-  absl::Time since = absl::Now();
-  const absl::Time latest = since + absl::Seconds(kCompileShare * LeftS());
-  const auto spend = [&] {
-    const absl::Time now = absl::Now();
-    absl::MutexLock lock(mutex_);
-    stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
-  };
+// Measures those of `tasks` that are compiled in time: all unless the budget runs out.
+absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   ConstantStore constants(pool_);  // frees forms that only slower Variants need
   std::vector<VariantBenchmark> benchmarks;
   for (const Task& task : tasks) benchmarks.emplace_back(*task.trials, pool_, constants);
+  absl::Time since = absl::Now();
+  Compilations compilations(since + absl::Seconds(kCompileShare * LeftS()), options_.compilers);
+  RETURN_IF_ERROR(ForAll(benchmarks.size(), [&](size_t i) {
+    return Annotate(benchmarks[i].List(), NameOf(*tasks[i].candidate));
+  }));
+  std::vector<int> variants;
+  for (const VariantBenchmark& benchmark : benchmarks) variants.push_back(benchmark.variants());
+  CompileJobs jobs(variants);
+  absl::Status compiled;
+  const auto compile = [&, limit = ThreadPool::limit()] {
+    const ThreadPool::Limit same(limit);
+    compiled = Compile(tasks, jobs, compilations, benchmarks);
+    jobs.Close();
+  };
+  absl::Status timed;
+  if (options_.compilers && !options_.one_at_a_time) {
+    std::thread beside(compile);
+    timed = TimeReady(tasks, jobs, benchmarks, since);
+    compilations.Stop();
+    beside.join();
+  } else {
+    compile();
+    if (compiled.ok()) timed = TimeReady(tasks, jobs, benchmarks, since);
+  }
+  RETURN_IF_ERROR(timed);
+  RETURN_IF_ERROR(compiled);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!tasks[i].is_measured) tasks[i].choice = benchmarks[i].untimed();
+  }
+  pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
+  return absl::OkStatus();
+}
+
+// Times and checks the tasks that are ready, until there are no more or the budget ends.
+//   since  what follows it counts as spent
+absl::Status Tuner::TimeReady(absl::Span<Task> tasks, CompileJobs& jobs,
+                              std::vector<VariantBenchmark>& benchmarks, absl::Time& since) {
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
-  RETURN_IF_ERROR(
-      ForAll(benchmarks.size(), [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
-  ASSIGN_OR_RETURN(const size_t compiled, Compile(tasks, latest, benchmarks));
-  while (benchmarks.size() > compiled) benchmarks.pop_back();
-  size_t done = 0;
   do {
-    const size_t end = std::min(done + kTimedAtOnce, benchmarks.size());
+    ASSIGN_OR_RETURN(const std::vector<size_t> ready, jobs.TakeReady(kTimedAtOnce));
+    if (ready.empty()) return absl::OkStatus();
     // A nested loop runs on one thread, so large checks run one after the other, each on all
     // threads.
     std::vector<size_t> small, large;
-    for (size_t i = done; i < end; ++i) {
+    for (const size_t i : ready) {
       RETURN_IF_ERROR(annotated(i, benchmarks[i].Time()));
       (benchmarks[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
     }
@@ -320,15 +296,16 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
     RETURN_IF_ERROR(ForAll(small.size(), [&](size_t i) {
       return annotated(small[i], benchmarks[small[i]].Decide());
     }));
-    for (; done < end; ++done) {
-      tasks[done].choice = benchmarks[done].choice();
-      Note(tasks[done], benchmarks[done]);
+    for (const size_t i : ready) {
+      tasks[i].choice = benchmarks[i].choice();
+      tasks[i].is_measured = true;
+      Note(tasks[i], benchmarks[i]);
     }
-    spend();
-  } while (done < benchmarks.size() && MayGoOn());
-  for (size_t i = done; i < benchmarks.size(); ++i) tasks[i].choice = benchmarks[i].untimed();
-  pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
-  return done;
+    const absl::Time now = absl::Now();
+    absl::MutexLock lock(mutex_);
+    stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
+  } while (MayGoOn());
+  return absl::OkStatus();
 }
 
 void Tuner::Note(const Task& task, const VariantBenchmark& benchmark) {

@@ -19,6 +19,8 @@
 
 namespace onnx_cudnn {
 
+class CompileJobs;
+class Compilations;
 class VariantBenchmark;
 
 // Statistics of a Tuner, for reports.
@@ -44,7 +46,8 @@ struct TunerOptions {
   TuneObserver observer;
 };
 
-// Measures Candidates on a Device: compiles their Variants in parallel, times one at a time and
+// Measures Candidates on a Device: compiles their Variants in parallel, times one at a time (beside
+// other processes that compile, but not beside compilations of this one) and
 // chooses the fastest whose outputs agree with the references of the Candidate's Nodes.
 // Thread-safe; concurrent callers measure one after the other.
 class Tuner final : public Pricer {
@@ -78,9 +81,11 @@ class Tuner final : public Pricer {
   size_t NextBatch() const;
   double LeftS() const;
   void TakeKnown(Task& task);
-  absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
-  absl::StatusOr<size_t> Compile(absl::Span<const Task> tasks, absl::Time latest,
-                                 std::vector<VariantBenchmark>& benchmarks) const;
+  absl::Status Measure(absl::Span<Task> tasks);
+  absl::Status Compile(absl::Span<const Task> tasks, CompileJobs& jobs, Compilations& compilations,
+                       std::vector<VariantBenchmark>& benchmarks) const;
+  absl::Status TimeReady(absl::Span<Task> tasks, CompileJobs& jobs,
+                         std::vector<VariantBenchmark>& benchmarks, absl::Time& since);
   void Note(const Task& task, const VariantBenchmark& benchmark);
 
   const Target& target_;

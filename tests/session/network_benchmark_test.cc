@@ -5,11 +5,14 @@
 #include <atomic>
 #include <set>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "passes/build_program.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/search_strategies.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/hook_engine.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -117,6 +120,30 @@ TEST(NetworkBenchmarkTest, EndsWhenItIsCancelled) {
                 .status()
                 .code(),
             absl::StatusCode::kCancelled);
+}
+
+// A run takes 3 ms, so that a round lasts 170 ms.
+TEST(NetworkBenchmarkTest, RunsLessWhereTheTimeIsOver) {
+  std::atomic<int> launches = 0;
+  const Hooks hooks{.launch = [&] {
+    ++launches;
+    absl::SleepFor(absl::Milliseconds(3));
+  }};
+  const HookEngine engine(hooks);
+  const Target target{.engines = {&engine}};
+  const auto program =
+      ProgramOf(GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }"), target);
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const auto launches_until = [&](absl::Time until) {
+    launches = 0;
+    const auto ms = TimeNetworks({{program}}, *device, /*capture=*/false, Beside::kNothing,
+                                 /*cancel=*/nullptr, until);
+    EXPECT_TRUE(ms.ok()) << ms.status();
+    EXPECT_GT((*ms)[0], 2.9);
+    return launches.load();
+  };
+  EXPECT_LT(launches_until(absl::InfinitePast()), 20);
+  EXPECT_GT(launches_until(absl::InfiniteFuture()), 60);
 }
 
 TEST(NetworkBenchmarkTest, DoesNotTimeStrings) {

@@ -353,6 +353,10 @@ TEST_F(ProgramsTest, OptKeepsPlanCaches) {
   ExpectFails(Run(ONNX_CUDNN_OPT, "--plan-cache broken.json --cache-list"), 2, "broken.json");
   ExpectFails(Run(ONNX_CUDNN_OPT, "--cache-list"), 1, "need --plan-cache");
   ExpectFails(Run(ONNX_CUDNN_OPT, "--tune --plan-cache all.json"), 1, "--tune needs one");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "--plan-cache all.json --cache-list --pin none.txt"), 1,
+              "--pin needs --explain or --tune");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --tune --plan-cache all.json --pin none.txt"), 2,
+              "none.txt");
 }
 
 TEST_F(ProgramsTest, TheTuneWorkerReportsErrorsInItsJob) {
