@@ -46,8 +46,9 @@ __global__ void __launch_bounds__(kSortThreads)
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
   LoadTile(tile, p.pairs + first);
   if (kSorts) {
-    SortTile(tile, kSortTile, p.Ascends(first), static_cast<int>(threadIdx.x), kSortThreads,
-             [] { __syncthreads(); }, p.order);
+    SortTile(
+        tile, kSortTile, p.Ascends(first), static_cast<int>(threadIdx.x), kSortThreads,
+        [] { __syncthreads(); }, p.order);
   } else {
     MergeTile(tile, kSortTile, p.Ascends(first), p.order);
   }
