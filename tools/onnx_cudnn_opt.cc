@@ -274,11 +274,6 @@ absl::Status Rewrite(Graph& graph, const Options& options, const Target& target)
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadPinFile(path));
-  return ParsePins(text, std::filesystem::path(path).filename().string());
-}
-
 absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
@@ -302,7 +297,9 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
       .functions = &kOnnxFunctions,
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
   ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
-  ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
+  ASSIGN_OR_RETURN(const std::string pins, ReadPinFile(options.pin));
+  const std::filesystem::path pin_path(options.pin);
+  ASSIGN_OR_RETURN(build.pins, ParsePins(pins, pin_path.filename().string()));
   build.body_target = build.pins.empty() ? &target : nullptr;  // as in a Session
   const absl::StatusOr<ModelExplanation> explanation =
       ExplainModel(graph, infos, dims, options.shape_buckets, target, build);

@@ -20,6 +20,7 @@ struct OpenedDevice {
   std::unique_ptr<Device> device;
   OwnedTarget target;
   const Target* body_target = nullptr;  // as BuildOptions::body_target; nullptr: `target`
+  bool keeps_bodies = false;            // no body of an If or a Scan is a Program of its own
   std::string note;                     // why kAuto selected it; empty if the options name it
   int ordinal = 0;                      // of a GPU
   double open_ms = 0;  // what a caller waited for it, which loaded the model meanwhile

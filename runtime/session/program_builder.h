@@ -55,7 +55,7 @@ class ProgramBuilder {
         device_(device),
         pools_(pools),
         notes_(notes),
-        body_target_(MayRunBodiesApart(options) ? &device.body_target() : nullptr) {}
+        body_target_(MayRunBodiesApart(options) ? device.body_target() : nullptr) {}
 
   // The same for a part of a model, in which every Node stays. The references must outlive the
   // result.

@@ -12,6 +12,7 @@ SessionDevice::SessionDevice(OpenedDevice opened)
       note_(std::move(opened.note)),
       target_(std::move(opened.target)),
       body_target_(opened.body_target),
+      keeps_bodies_(opened.keeps_bodies),
       device_(std::move(opened.device)),
       constants_(std::make_unique<ConstantStore>(*device_)),
       transfers_(std::make_unique<Transfers>(*device_)) {}

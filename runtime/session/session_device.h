@@ -30,7 +30,11 @@ class SessionDevice {
   DeviceFacts facts() const;
   const std::string& note() const { return note_; }  // why kAuto selected it
   const Target& target() const { return target_.target; }
-  const Target& body_target() const { return body_target_ == nullptr ? target() : *body_target_; }
+  // As BuildOptions::body_target.
+  const Target* body_target() const {
+    if (keeps_bodies_) return nullptr;
+    return body_target_ == nullptr ? &target() : body_target_;
+  }
   ConstantStore& constants() const { return *constants_; }
   Transfers& transfers() const { return *transfers_; }
   // Null: each Executor has its own arena.
@@ -44,6 +48,7 @@ class SessionDevice {
   const std::string note_;
   OwnedTarget target_;
   const Target* const body_target_;
+  const bool keeps_bodies_;
   const std::shared_ptr<Device> device_;
   std::shared_ptr<ArenaLock> arena_lock_;
   const std::unique_ptr<ConstantStore> constants_;

@@ -65,8 +65,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
                    LoadModel(job.model, {.external_bytes = external,
                                          .follow_hub_links = job.options.follow_hub_links}));
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
-  const Target none{};
-  opened.body_target = &none;  // the Session runs the job's inputs with one Program
+  opened.keeps_bodies = true;  // the Session runs the job's inputs with one Program
   TuneSetup setup;
   setup.observer = lines.Observer();
   setup.one_at_a_time = one_at_a_time;
