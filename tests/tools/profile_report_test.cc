@@ -94,9 +94,9 @@ TEST(ProfileReportTest, AStepIsALine) {
   for (const char* expected :
        {"3 steps take 100.00 us, a run without marks between them 90.00 us; medians of 1 replays",
         "copies  64 bytes in 2.00 us, 0 bytes out 0.00 us",
-        "    0     10.00   10.0 %     50 %      2.0     0.10        0  kernel   Relu: "
+        "    0     10.00   10.0 %     50 %      2.0     0.10       0  kernel   Relu: "
         "/layer1/act/Relu; pointwise\n",
-        "    2     30.00   30.0 %    100 %     10.0     2.00        1  cudnn    Conv Relu: "
+        "    2     30.00   30.0 %    100 %     10.0     2.00       1  cudnn    Conv Relu: "
         "/layer1/conv/Conv /layer1/act_1/Relu\n"}) {
     EXPECT_TRUE(absl::StrContains(text, expected)) << expected << "\n" << text;
   }
