@@ -33,7 +33,9 @@
 #include "tools/common/graph_summary.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
+#include "tools/common/report_page.h"
 #include "tools/common/tune.h"
+#include "tools/common/write_rewritten.h"
 
 ABSL_FLAG(int, level, 2,
           "Level of graph rewrites. 0: only those that running needs; 1: clean-up; 2: also "
@@ -57,6 +59,7 @@ ABSL_FLAG(bool, explain, false,
           "predicted time and its lower bound, for each edge that is not fused the rule that "
           "prevents it, the cost of layout changes, and memory. Needs no GPU.");
 ABSL_FLAG(std::string, json, "", "With --explain: a file for the complete explanation as JSON.");
+ABSL_FLAG(std::string, report, "", absl::StrCat("With --explain: ", onnx_cudnn::kReportHelp));
 ABSL_FLAG(bool, verbose, false,
           "With --explain: prints every partition, edge and buffer, and the live bytes at each "
           "launch.");
@@ -111,6 +114,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --explain --input shape=8,-1                values that decide shapes
   onnx-cudnn-opt detector.onnx --explain --input image=image.npy        each program of a model that runs in segments, and why it is cut
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
+  onnx-cudnn-opt model.onnx --explain --target h200 --report why.html   the same as a page for a browser
 
   onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224
   onnx-cudnn-opt --plan-cache plans.json --cache-merge other.json --cache-list
@@ -126,7 +130,7 @@ struct Options {
   int opset;
   bool print, remarks;
   bool explain, verbose;
-  std::string json, target, pin;
+  std::string json, report, target, pin;
   std::vector<std::string> shape_buckets;
   int compute_capability = 0;
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
@@ -162,6 +166,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .explain = absl::GetFlag(FLAGS_explain),
                   .verbose = absl::GetFlag(FLAGS_verbose),
                   .json = absl::GetFlag(FLAGS_json),
+                  .report = absl::GetFlag(FLAGS_report),
                   .target = absl::GetFlag(FLAGS_target),
                   .pin = absl::GetFlag(FLAGS_pin),
                   .shape_buckets = absl::GetFlag(FLAGS_shape_buckets),
@@ -175,12 +180,13 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     const bool on_gpu = options.target != "cpu";
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
-  const bool explain_only = options.verbose || !options.json.empty() || !options.pin.empty() ||
-                            !options.shape_buckets.empty() || !GivenInputs().sources.empty() ||
-                            !GivenInputs().shapes.empty();
+  const bool explain_only = options.verbose || !options.json.empty() || !options.report.empty() ||
+                            !options.pin.empty() || !options.shape_buckets.empty() ||
+                            !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
   if (explain_only && !options.explain) {
     return absl::InvalidArgumentError(
-        "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain (--pin and "
+        "--json, --report, --verbose, --pin, --input, --shape and --shape-buckets need --explain "
+        "(--pin and "
         "--shape: or --tune)");
   }
   if (options.streams < 1 || options.streams > 64) {
@@ -251,15 +257,10 @@ absl::StatusOr<std::vector<std::unique_ptr<Pass>>> ChosenPasses(const Options& o
   return MakePasses(options.passes);
 }
 
-// The least one, unless it was asked for.
-int OpsetToWrite(const Graph& graph, const Options& options) {
-  return options.opset != 0 ? options.opset : std::max(graph.file_opset(), kOldestWrittenOpset);
-}
-
 absl::Status Rewrite(Graph& graph, const Options& options, const Target& target) {
   std::vector<Remark> remarks;
   PassContext context{.target = &target, .remarks = options.remarks ? &remarks : nullptr};
-  if (!options.output.empty()) context.newest_opset = OpsetToWrite(graph, options);
+  if (!options.output.empty()) context.newest_opset = OpsetToWrite(graph, options.opset);
   PassManagerOptions manager;
   manager.disabled.insert(options.disabled.begin(), options.disabled.end());
   manager.after_pass = [&](const PassRun& run, const Graph& after) {
@@ -272,6 +273,17 @@ absl::Status Rewrite(Graph& graph, const Options& options, const Target& target)
     std::cout << "remark  " << remark.pass << ": " << remark.where << ": " << remark.reason << "\n";
   }
   return absl::OkStatus();
+}
+
+template <typename Explained>
+absl::Status ShowExplanation(const Explained& explained, const Options& options) {
+  std::cout << ExplainText(explained, options.verbose);
+  if (options.json.empty() && options.report.empty()) return absl::OkStatus();
+  const std::string json = ExplainJson(explained);
+  if (!options.json.empty()) RETURN_IF_ERROR(WriteFile(options.json, json));
+  if (options.report.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string page, ExplainPage(options.model, json));
+  return WriteFile(options.report, page);
 }
 
 absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
@@ -309,9 +321,7 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
     // What does not run in segments either fails for the same reason.
     if (absl::IsUnimplemented(parts.status())) parts = explanation.status();
     if (!parts.ok()) return WithTakenDims(parts.status(), taken);
-    std::cout << ExplainText(*parts, options.verbose);
-    if (options.json.empty()) return absl::OkStatus();
-    return WriteFile(options.json, ExplainJson(*parts));
+    return ShowExplanation(*parts, options);
   }
   if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
   for (const auto& [name, padded] : explanation->padded) {
@@ -321,26 +331,11 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   if (!explanation->note.empty()) {
     std::cout << "note    not padded to buckets: " << Printable(explanation->note) << "\n";
   }
-  std::cout << ExplainText(explanation->program, options.verbose);
-  if (options.json.empty()) return absl::OkStatus();
-  return WriteFile(options.json, ExplainJson(explanation->program));
-}
-
-absl::Status WriteRewritten(const Graph& graph, const Options& options) {
-  const OpsetRule rule = options.opset == 0 ? OpsetRule::kOrLater : OpsetRule::kThis;
-  const auto written = WriteModelOf(graph, OpsetToWrite(graph, options), rule);
-  if (!written.ok()) return Annotate(written.status(), options.output);
-  RETURN_IF_ERROR(WriteFile(options.output, written->bytes));
-  std::cout << absl::StreamFormat("wrote   %s  opset %d, IR version %d", options.output,
-                                  written->opset, written->ir_version);
-  if (!written->reason.empty()) {
-    std::cout << absl::StreamFormat("; the model's is %d, %s", graph.file_opset(), written->reason);
-  }
-  std::cout << "\n";
-  return absl::OkStatus();
+  return ShowExplanation(explanation->program, options);
 }
 
 absl::Status Optimize(const Options& options) {
+  if (!options.report.empty()) RETURN_IF_ERROR(CheckReportPage());
   ASSIGN_OR_RETURN(OwnedTarget owned, TargetOf(options));
   if (options.max_memory > 0) owned.target.max_bytes = options.max_memory;
   owned.target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
@@ -355,7 +350,7 @@ absl::Status Optimize(const Options& options) {
   }
   if (options.print) std::cout << Print(graph);
   if (options.output.empty()) return absl::OkStatus();
-  return WriteRewritten(graph, options);
+  return WriteRewritten(graph, options.opset, options.output);
 }
 
 std::vector<std::string> WithoutShortFlags(std::vector<std::string> arguments) {

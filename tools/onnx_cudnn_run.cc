@@ -18,6 +18,7 @@
 #include "tools/common/profile_model.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
+#include "tools/common/report_page.h"
 #include "tools/common/run_for_report.h"
 
 ABSL_FLAG(std::string, input, "",
@@ -131,6 +132,10 @@ ABSL_FLAG(
     std::string, trace, "",
     "Writes what the host did and when each step and copy ran to this file, as Chrome's trace "
     "events: Perfetto (ui.perfetto.dev) opens it.");
+ABSL_FLAG(std::string, report, "",
+          absl::StrCat(onnx_cudnn::kReportHelp,
+                       " Here of --profile: without edges and memory, "
+                       "which onnx-cudnn-opt --explain --report shows."));
 ABSL_FLAG(std::string, bisect, "",
           "Directory. If an output differs from that of the ops' references by more than --verify "
           "allows: finds by halving the rewrite that is guilty, if one is, and the fewest nodes "
@@ -254,6 +259,7 @@ absl::StatusOr<RunRequest> RequestFromFlags(const std::vector<std::string>& argu
                        options.session.first_program == FirstProgram::kQuick;
   options.profile = {.table = absl::GetFlag(FLAGS_profile),
                      .trace = absl::GetFlag(FLAGS_trace),
+                     .page = absl::GetFlag(FLAGS_report),
                      .runs = std::max(timing.runs, kLeastProfiledRuns)};
   ASSIGN_OR_RETURN(options.profile.by, ParseProfileBy(absl::GetFlag(FLAGS_profile_by)));
   if (options.check_partitions) timing.runs = 0;

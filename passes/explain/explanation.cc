@@ -1,5 +1,6 @@
 #include "passes/explain/explanation.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,19 @@ OperandReport ReportOperand(const Value& value, const Placement& placement) {
   return {value.name(), ToString(value.type()), FormatName(placement, dims)};
 }
 
+std::vector<std::pair<int, int>> LinksOf(absl::Span<const Node* const> nodes) {
+  std::map<const Node*, int> place;
+  for (const Node* node : nodes) place.emplace(node, static_cast<int>(place.size()));
+  std::set<std::pair<int, int>> links;
+  for (const Node* node : nodes) {
+    for (const Value* input : node->inputs()) {
+      const auto source = input == nullptr ? place.end() : place.find(input->producer());
+      if (source != place.end()) links.emplace(source->second, place[node]);
+    }
+  }
+  return {links.begin(), links.end()};
+}
+
 PartitionReport ReportPartition(const Partition& partition, int stream, const Target& target) {
   const Candidate& chosen = partition.chosen;
   PartitionReport report{.engine = std::string(chosen.engine->name()),
@@ -25,6 +39,7 @@ PartitionReport ReportPartition(const Partition& partition, int stream, const Ta
     report.nodes.push_back(NameOf(*node));
     report.ops.push_back(node->op());
   }
+  report.links = LinksOf(chosen.nodes);
   const Boundary boundary = BoundaryOf(chosen.nodes);
   for (size_t i = 0; i < boundary.inputs.size(); ++i) {
     report.inputs.push_back(ReportOperand(*boundary.inputs[i], chosen.inputs[i]));
@@ -125,6 +140,8 @@ absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options) {
   Explanation explanation{.target = target.info.name, .prices = std::string(target.info.prices)};
+  explanation.peaks = {target.info.f16_flops_per_us, target.info.tf32_flops_per_us,
+                       target.info.f32_flops_per_us, target.info.bytes_per_us};
   options.on_partitions = [&](const Graph& bound, absl::Span<const Partition> partitions,
                               const Refusals& refused) {
     explanation.edges = ExplainEdges(bound, partitions, refused, target);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,7 @@ struct PartitionReport {
   std::string engine, variant;
   // Names (the first output's where a Node has none), op types.
   std::vector<std::string> nodes, ops;
+  std::vector<std::pair<int, int>> links;  // of `nodes`: one reads what the other writes
   std::vector<OperandReport> inputs, outputs;
   Cost cost;            // predicted
   double floor_us = 0;  // lower bound: its Nodes as one kernel at the device's peaks
@@ -52,9 +54,15 @@ struct CallersCopies {
   double host_us = 0;    // if they are in host memory: over the bus
 };
 
+// Of a device, for a roofline plot.
+struct DevicePeaks {
+  double f16_flops_per_us = 0, tf32_flops_per_us = 0, f32_flops_per_us = 0, bytes_per_us = 0;
+};
+
 struct Explanation {
   std::string target;
   std::string prices;  // source of the prices; empty: measured on the target
+  DevicePeaks peaks;
   int streams = 1;
   std::vector<PartitionReport> partitions;  // in launch order
   std::vector<EdgeReport> edges;            // those between Partitions

@@ -9,6 +9,7 @@ namespace onnx_cudnn {
 using Json = nlohmann::ordered_json;
 
 DEFINE_JSON_FIELDS(OperandReport, value, type, format)
+DEFINE_JSON_FIELDS(DevicePeaks, f16_flops_per_us, tf32_flops_per_us, f32_flops_per_us, bytes_per_us)
 DEFINE_JSON_FIELDS(Refusal, engine, says, remedy)
 DEFINE_JSON_FIELDS(Offer, engine, us, chosen_us)
 DEFINE_JSON_FIELDS(FormatCost, kind, value, from, to, bytes, us)
@@ -16,7 +17,7 @@ DEFINE_JSON_FIELDS(CallersCopies, bytes, device_us, host_us)
 DEFINE_JSON_FIELDS(Totals, launches, us, floor_us, flops, bytes, format_us, format_bytes)
 
 static void to_json(Json& json, const PartitionReport& p) {
-  ADD_JSON_FIELDS(json, p, engine, variant, nodes, ops, inputs, outputs);
+  ADD_JSON_FIELDS(json, p, engine, variant, nodes, ops, links, inputs, outputs);
   json["us"] = p.cost.us;
   json["floor_us"] = p.floor_us;
   ADD_JSON_FIELDS(json, p.cost, flops, bytes);
@@ -45,7 +46,7 @@ static void to_json(Json& json, const MemoryReport& m) {
 
 std::string ExplainJson(const Explanation& e) {
   Json json = {{"target", e.target}, {"prices", e.prices.empty() ? "measurements" : e.prices}};
-  ADD_JSON_FIELDS(json, e, streams, totals, partitions, edges, formats, copies, memory);
+  ADD_JSON_FIELDS(json, e, peaks, streams, totals, partitions, edges, formats, copies, memory);
   return JsonText(json, /*indent=*/1);
 }
 

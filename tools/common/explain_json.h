@@ -7,11 +7,12 @@
 namespace onnx_cudnn {
 
 // Serializes all of `explanation`:
-// {"target", "prices", "streams",
+// {"target", "prices", "peaks": {"f16_flops_per_us", "tf32_flops_per_us", "f32_flops_per_us",
+//  "bytes_per_us"}, "streams",
 //  "totals": {"launches", "us", "floor_us", "flops", "bytes", "format_us", "format_bytes"},
-//  "partitions": [{"engine", "variant", "nodes": […], "ops": […], "inputs": [{"value", "type",
-//    "format"}], "outputs": […], "us", "floor_us", "flops", "bytes", "cost_from", "stream",
-//    "launches"}],
+//  "partitions": [{"engine", "variant", "nodes": […], "ops": […], "links": [[from, to], …] (of
+//    nodes), "inputs": [{"value", "type", "format"}], "outputs": […], "us", "floor_us", "flops",
+//    "bytes", "cost_from", "stream", "launches"}],
 //  "edges": [{"value", "producer", "producer_op", "consumer", "consumer_op", "offer": {"engine",
 //    "us", "chosen_us"}, "refusals": [{"engine", "says", "remedy"}]}],
 //  "formats": [{"kind", "value", "from", "to", "bytes", "us"}],

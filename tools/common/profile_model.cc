@@ -1,13 +1,32 @@
 #include "tools/common/profile_model.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/common/chrome_trace.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/report_page.h"
 
 namespace onnx_cudnn {
+namespace {
+
+// The last run: it is measured, and its steps have places on the timeline.
+absl::StatusOr<std::string> ProfilePage(const RunProfile& profile, const RunReport& report) {
+  nlohmann::ordered_json json = ProfileJson(profile, ProfileBy::kStep);
+  const std::vector<ProfiledSpan>& spans = profile.runs.back().steps;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    json["steps"][i]["begin_us"] = spans[i].begin_us;
+    json["steps"][i]["last_us"] = spans[i].us;
+  }
+  return ReportPage({{"model", report.model},
+                     {"device", report.device},
+                     {"precision", report.precision},
+                     {"profile", std::move(json)}});
+}
+
+}  // namespace
 
 SessionProfiler::SessionProfiler(const ProfileRequest& request) : request_(request) {
   if (!request.trace.empty()) collected_.emplace(calls_);
@@ -23,6 +42,10 @@ absl::Status SessionProfiler::Finish(const Session& session, const std::vector<N
     RETURN_IF_ERROR(
         WriteFile(request_.trace, ChromeTrace(profile.value(), calls_, session.device())));
     report.trace = request_.trace;
+  }
+  if (!request_.page.empty()) {
+    ASSIGN_OR_RETURN(const std::string page, ProfilePage(profile.value(), report));
+    RETURN_IF_ERROR(WriteFile(request_.page, page));
   }
   report.profile_by = request_.by;
   if (request_.table) report.profile = std::move(profile).value();

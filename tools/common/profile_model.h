@@ -12,14 +12,15 @@
 
 namespace onnx_cudnn {
 
-// What --profile and --trace ask for.
+// What --profile, --trace and --report ask for.
 struct ProfileRequest {
   bool table = false;
   ProfileBy by = ProfileBy::kStep;
   std::string trace;  // a file; empty: none
+  std::string page;   // the same: of --report
   int runs = 20;
 
-  bool is_asked() const { return table || !trace.empty(); }
+  bool is_asked() const { return table || !trace.empty() || !page.empty(); }
 };
 
 // The profile of a Session and, if a trace is asked for, what its thread does from the time when
@@ -27,8 +28,8 @@ struct ProfileRequest {
 class SessionProfiler {
  public:
   explicit SessionProfiler(const ProfileRequest& request);
-  // Profiles runs on `inputs`, stores the result in report.profile and writes the trace; does
-  // nothing if neither is asked for.
+  // Profiles runs on `inputs`, stores the result in report.profile, and writes the trace and the
+  // page; does nothing if none is asked for.
   absl::Status Finish(const Session& session, const std::vector<NamedView>& inputs,
                       RunReport& report);
 

@@ -14,6 +14,7 @@
 #include "tools/common/load_session.h"
 #include "tools/common/new_shapes.h"
 #include "tools/common/reference_run.h"
+#include "tools/common/report_page.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -72,6 +73,7 @@ absl::Status WarnOfOverflow(const RunRequest& request, const Session& session,
 }  // namespace
 
 absl::StatusOr<RunReport> RunForReport(RunRequest options) {
+  if (!options.profile.page.empty()) RETURN_IF_ERROR(CheckReportPage());
   RunReport report{.model = options.model};
   if (!options.labels.empty()) {
     ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));

@@ -1,0 +1,27 @@
+# onnx_cudnn_report_libraries(out): vis-network and D3 as files of JavaScript, from the wheel that holds both, in the cache outside the clone; empty: it could
+# not be downloaded, and the programs are built without --report.
+function(onnx_cudnn_report_libraries out)
+  onnx_cudnn_cache(cache)
+  set(folder ${cache}/report-${REPORT_WHEEL_SHA256})
+  if(NOT EXISTS ${folder}/.complete)
+    file(MAKE_DIRECTORY ${cache})
+    file(LOCK ${folder}.lock GUARD FUNCTION TIMEOUT 3600)
+    onnx_cudnn_python_environment(${cache}/download-tools "${SOURCE_TOOLS}")
+    message(STATUS "onnx-cudnn: downloading ${REPORT_WHEEL}")
+    file(REMOVE_RECURSE ${folder})
+    file(WRITE ${folder}/requirement.txt "${REPORT_WHEEL} --hash=sha256:${REPORT_WHEEL_SHA256}\n")
+    execute_process(COMMAND ${cache}/download-tools/bin/python -m pip download --retries 2 --disable-pip-version-check --no-deps
+      --only-binary :all: --require-hashes --dest ${folder} --requirement ${folder}/requirement.txt
+      RESULT_VARIABLE code OUTPUT_VARIABLE words ERROR_VARIABLE words)
+    file(GLOB wheel ${folder}/*.whl)
+    if(NOT code EQUAL 0 OR NOT wheel)
+      message(STATUS "onnx-cudnn: could not download ${REPORT_WHEEL}: the programs are built without --report")
+      set(${out} "" PARENT_SCOPE)
+      return()
+    endif()
+    file(ARCHIVE_EXTRACT INPUT ${wheel} DESTINATION ${folder})
+    file(TOUCH ${folder}/.complete)
+  endif()
+  set(libraries ${folder}/gravis/_internal/plotting/third_party)
+  set(${out} ${libraries}/vis-network/vis-network.min.def.js ${libraries}/d3/d3.v7.min.def.js PARENT_SCOPE)
+endfunction()
