@@ -17,13 +17,14 @@
 #     triton   the backend in a real tritonserver: its tests, and a minute of requests at random times (ONNX_CUDNN_LOAD_SECONDS; downloads 90 MB once)
 #     ray      Ray Serve and Ray Data with the package, in network namespaces, and a load whose answers are checked (downloads 250 MB once)
 #     deploy   examples/deploy: the Dockerfile and the manifests
+#     browser  the pages of --report in a headless Chromium (installs chromium-headless-shell)
 #     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
 long=false
 part=
-parts=(tsan fuzz soak mutants cases vectors wheel torch triton ray deploy zoo package)
+parts=(tsan fuzz soak mutants cases vectors wheel torch triton ray deploy browser zoo package)
 left_out='bench|slow'
 
 usage() {
@@ -131,6 +132,11 @@ part_triton() {
 
 part_ray() {
   cmake --build --preset "$preset" --target _core && $python tools/long/ray_serve.py "$@" build/python-package
+}
+
+part_browser() {
+  install_missing chromium-headless-shell fonts-dejavu-core
+  cmake --build --preset "$preset" --target onnx-cudnn-opt && $python tools/long/browser.py "$@" build/bin
 }
 
 part_zoo() {

@@ -1,7 +1,6 @@
 'use strict';
 // The graph: partitions as boxes; those that are expanded show their ops. vis-network draws it.
-const nodes = new vis.DataSet(), links = new vis.DataSet();
-let network = null;
+let nodes = null, network = null;
 const OP_ROW = 44;
 
 function boxOf(p) {
@@ -16,7 +15,11 @@ function opsOf(p) {
     color: {background: css('--back'), border: colour, highlight: {background: css('--panel'), border: css('--text')}}, font: {color: css('--text')}}));
 }
 
-function inkOn(colour) { return d3.lab(colour).l > 62 ? '#15191e' : '#ffffff'; }
+const inks = new Map();
+function inkOn(colour) {
+  if (!inks.has(colour)) inks.set(colour, d3.lab(colour).l > 62 ? '#15191e' : '#ffffff');
+  return inks.get(colour);
+}
 
 const isOpen = p => state.expanded.has(p) && p.nodes.length > 1;
 function idOf(p, node) {
@@ -60,15 +63,18 @@ const OPTIONS = {
 function drawGraph() {
   spread(state.program);
   const boxes = state.program.partitions.flatMap(p => (isOpen(p) ? opsOf(p) : [boxOf(p)]));
-  if (network === null) {
-    nodes.add(boxes); links.add(linksOf(state.program));
-    network = new vis.Network(document.getElementById('canvas'), {nodes, edges: links}, OPTIONS);
-    network.once('afterDrawing', showTop);
-    network.on('click', clicked);
-    network.on('doubleClick', event => { if (event.nodes.length) toggle(partitionOf(event.nodes[0])); });
-  } else {
-    nodes.clear(); links.clear(); nodes.add(boxes); links.add(linksOf(state.program));
+  nodes = new vis.DataSet(boxes);  // a new one: changing thousands of an old one takes minutes
+  const data = {nodes, edges: new vis.DataSet(linksOf(state.program))};
+  if (network !== null) {
+    const at = {position: network.getViewPosition(), scale: network.getScale()};
+    network.setData(data);
+    network.moveTo(at);
+    return;
   }
+  network = new vis.Network(document.getElementById('canvas'), data, OPTIONS);
+  network.once('afterDrawing', showTop);
+  network.on('click', clicked);
+  network.on('doubleClick', event => { if (event.nodes.length) toggle(partitionOf(event.nodes[0])); });
 }
 
 const partitionOf = id => state.program.partitions[parseInt(String(id).slice(1), 10)];

@@ -6,7 +6,11 @@ const ENGINES = ['cudnn', 'gemm', 'kernel', 'host', 'view', 'custom'];
 const number = d3.format(',.4~g');
 const us = x => (x >= 1000 ? `${number(x / 1000)} ms` : `${number(x)} µs`);
 const bytes = x => (x >= 1e9 ? `${number(x / 1e9)} GB` : x >= 1e6 ? `${number(x / 1e6)} MB` : x >= 1e3 ? `${number(x / 1e3)} kB` : `${number(x)} B`);
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const themeColours = new Map();  // asking the document thousands of times takes seconds
+function css(name) {
+  if (!themeColours.has(name)) themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return themeColours.get(name);
+}
 
 // Measured times by the nodes of a step.
 const measured = new Map(((report.profile || {}).steps || []).map(step => [step.nodes.join('\n'), step]));
@@ -43,6 +47,7 @@ function prepare(program) {
     edge.source = ofNode.get(edge.producer); edge.target = ofNode.get(edge.consumer);
     for (const p of new Set([edge.source, edge.target])) if (p) (p.edges = p.edges || []).push(edge);
   }
+  program.most = d3.max(program.partitions, p => p.took) || 1;
   program.total = d3.sum(program.partitions, p => p.took);
   program.isMeasured = program.partitions.some(p => p.measured);
   return program;
@@ -79,7 +84,6 @@ function colourOf(p) {
     const at = ENGINES.indexOf(p.engine);
     return PALETTE[at < 0 ? PALETTE.length - 1 : at];
   }
-  const most = d3.max(state.program.partitions, q => q.took) || 1;
-  const heat = state.colour === 'time' ? p.took / most : p.floor_us > 0 ? Math.min(1, (p.took / p.floor_us - 1) / 9) : 0;
+  const heat = state.colour === 'time' ? p.took / state.program.most : p.floor_us > 0 ? Math.min(1, (p.took / p.floor_us - 1) / 9) : 0;
   return d3.interpolateYlOrRd(0.15 + 0.85 * heat);
 }

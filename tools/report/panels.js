@@ -143,6 +143,7 @@ function showProgram(program) {
 
 function setTheme(dark) {
   document.documentElement.classList.toggle('dark', dark);
+  themeColours.clear();
   if (network !== null) { drawGraph(); markSelected(); }
 }
 

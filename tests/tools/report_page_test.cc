@@ -1,0 +1,61 @@
+// The page of --report, and that programs write it.
+#include "tools/common/report_page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/file.h"
+#include "tests/tools/programs_fixture.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kDataTag = R"(<script type="application/json" id="data">)";
+
+// The text of the element that holds the data, as a browser ends it.
+std::string DataText(const std::string& page) {
+  const size_t begin = page.find(kDataTag) + kDataTag.size();
+  return page.substr(begin, page.find("</script", begin) - begin);
+}
+
+class ReportPageTest : public ProgramsTest {
+ protected:
+  void SetUp() override {
+    ProgramsTest::SetUp();
+    if (!CheckReportPage().ok()) GTEST_SKIP() << CheckReportPage().message();
+  }
+};
+
+TEST_F(ReportPageTest, ANameThatEndsAScriptStaysData) {
+  const std::string name = "</script><!--<script>alert(1)";
+  const auto page = ReportPage({{"model", name}});
+  ASSERT_TRUE(page.ok()) << page.status();
+  const Json data = Json::parse(DataText(*page));
+  EXPECT_EQ(data["model"], name);
+  EXPECT_TRUE(data["versions"].contains("version"));
+}
+
+TEST_F(ReportPageTest, NothingIsLoadedFromElsewhere) {
+  const auto page = ReportPage({{"model", "m"}});
+  ASSERT_TRUE(page.ok()) << page.status();
+  for (const std::string_view loads : {" src=", "<link", "@import", "@DATA@", "@SCRIPT@"}) {
+    const std::string head = page->substr(0, page->find(kDataTag));
+    EXPECT_EQ(head.find(loads), std::string::npos) << loads;
+  }
+}
+
+TEST_F(ReportPageTest, SegmentsWithoutAProgramAreLeftOut) {
+  const auto page = ExplainPage("m", R"({"segments": [{"program": null, "reasons": []},
+      {"program": {"target": "cpu"}, "reasons": ["node n"]}]})");
+  ASSERT_TRUE(page.ok()) << page.status();
+  const Json programs = Json::parse(DataText(*page))["programs"];
+  ASSERT_EQ(programs.size(), 1);
+  EXPECT_EQ(programs[0]["target"], "cpu");
+  EXPECT_EQ(programs[0]["cut"][0], "node n");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,124 @@
+"""browser.py BINARIES: the pages of onnx-cudnn-opt --report in a headless Chromium, from disk: ResNet-50 and a model of 5,000 nodes.
+
+The page opens (all scripts ran, the graph is drawn) in under 3 s, a search answers in under 100 ms, a click shows prices and rules, and each tab draws. A script at
+the page's end tries these and leaves its findings in the document. Screenshots of each tab, light and dark: FOLDER/MODEL-TAB.png, to be looked at.
+"""
+
+import html
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+from part import ROOT, Part, parser_of
+
+BROWSER = "chromium-headless-shell"
+NODES = 5000
+TABS = ("graph", "timeline", "roofline", "memory", "formats", "versions")
+MOST_OPEN_MS, MOST_SEARCH_MS = 3000, 100
+
+# Runs after the page's own scripts; times are from the beginning of the navigation.
+TRY = """
+<pre id="findings"></pre><script>
+network.redraw();
+const findings = {open_ms: performance.now(), partitions: state.program.partitions.length, boxes: nodes.length};
+const before = performance.now();
+const input = document.getElementById('search');
+input.value = WORD;
+findings.found = showFound(input).length;
+findings.search_ms = performance.now() - before;
+const edge = state.program.edges.find(e => e.refusals && e.refusals.length);
+showEdge(edge);
+findings.rule_is_shown = document.getElementById('details').textContent.includes(edge.refusals[0].says);
+const several = state.program.partitions.find(p => p.nodes.length > 1);
+if (several) { toggle(several); findings.opened = nodes.length - findings.boxes - several.nodes.length + 1; toggle(several); } else findings.opened = 0;
+findings.drawn = {};
+for (const [tab] of TABS) { showTab(tab); findings.drawn[tab] = document.getElementById(tab).querySelectorAll('canvas, rect.part, circle, td').length; }
+document.getElementById('findings').textContent = JSON.stringify(findings);
+</script>"""
+
+
+def browse(page, *flags):
+    command = [BROWSER, "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1500,950", "--host-resolver-rules=MAP * ~NOTFOUND", *flags]
+    return subprocess.run([*command, f"file://{page.resolve()}"], capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def with_script(page, name, script):
+    changed = page.with_name(f"{page.stem}-{name}.html")
+    changed.write_text(page.read_text().replace("</body>", f"{script}</body>"))
+    return changed
+
+
+def write_chain(path):
+    """NODES ops: products, activations and sums in turn, with names as exporters give them."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    nodes, last = [], "x"
+    for i in range(NODES):
+        op = ("MatMul", "Relu", "Add", "Softmax", "Sigmoid")[i % 5]
+        inputs = [last, "w"] if op in ("MatMul", "Add") else [last]
+        last = f"value{i}"
+        nodes.append(helper.make_node(op, inputs, [last], f"/block{i // 50}/layer{i // 5}/{op}"))
+    square = helper.make_tensor_value_info
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 64 * 64)
+    graph = helper.make_graph(nodes, "chain", [square("x", TensorProto.FLOAT, [64, 64])], [square(last, TensorProto.FLOAT, [64, 64])], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def make_model(name, path):
+    if name == "resnet50":
+        subprocess.run([sys.executable, ROOT / "models/make.py", name, "--output", path], check=True)
+    else:
+        write_chain(path)
+
+
+def faults_of(findings):
+    """What is wrong, as texts; none: nothing is."""
+    faults = []
+    if findings["open_ms"] > MOST_OPEN_MS:
+        faults.append(f"opens in {findings['open_ms']:.0f} ms")
+    if findings["search_ms"] > MOST_SEARCH_MS:
+        faults.append(f"searches for {findings['search_ms']:.0f} ms")
+    if findings["boxes"] != findings["partitions"] or findings["opened"] != 0:
+        faults.append("not one box per partition, or per op of an opened one")
+    if findings["found"] == 0 or not findings["rule_is_shown"]:
+        faults.append("the search or the rules of an edge show nothing")
+    return faults + [f"{tab} is empty" for tab, drawn in findings["drawn"].items() if drawn == 0 and tab != "formats"]
+
+
+def try_model(name, word, binaries, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    model, page = folder / f"{name}.onnx", folder / f"{name}.html"
+    make_model(name, model)
+    subprocess.run([binaries / "onnx-cudnn-opt", model, "--explain", "--target", "h200", "--report", page], check=True, stdout=subprocess.DEVNULL)
+    document = browse(with_script(page, "tried", TRY.replace("WORD", json.dumps(word))), "--dump-dom")
+    text = re.search(r'<pre id="findings">(.*?)</pre>', document, re.DOTALL)[1]
+    if not text:
+        return {"faults": ["a script of the page failed"]}
+    findings = json.loads(html.unescape(text))
+    for theme in ("light", "dark"):
+        for tab in TABS:
+            shown = with_script(page, "shown", f"<script>setTheme({json.dumps(theme == 'dark')}); showTab('{tab}'); select(state.program.partitions[1]);</script>")
+            browse(shown, "--virtual-time-budget=5000", f"--screenshot={folder / f'{name}-{tab}-{theme}.png'}")
+    return {**findings, "faults": faults_of(findings)}
+
+
+def main():
+    parser = parser_of(__doc__)
+    parser.add_argument("binaries", type=pathlib.Path)
+    options = parser.parse_args()
+    part = Part("browser", options)
+    folder = options.folder or ROOT / "build/browser"
+    words = {"resnet50": "layer3.2", "chain": "block73 matmul"}
+    answers = part.run(list(words), lambda name: try_model(name, words[name], options.binaries, folder))
+    failed = [f"{name}: {fault}" for name, answer in answers.items() for fault in answer["faults"]]
+    wrong = {name for name, answer in answers.items() if answer["faults"]}
+    for name in wrong:
+        part.forget(name)
+    return part.finish(len(answers) - len(wrong), failed, len(words) - len(answers), {"pages": answers})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
