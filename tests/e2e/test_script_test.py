@@ -61,7 +61,7 @@ class TestScriptTest(unittest.TestCase):
         text += f"f.mkdir(parents=True, exist_ok=True); (f / 'counts').write_text({counts + chr(10)!r})"
         for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py",
                      "tools/long/vectors.py", "tools/long/wheel.py", "tools/long/torch_backend.py", "tools/long/triton.py", "tools/long/ray_serve.py",
-                     "tools/long/deploy.py", "tools/long/score_zoo.py", "tools/long/package.py"):
+                     "tools/long/deploy.py", "tools/long/browser.py", "tools/long/score_zoo.py", "tools/long/package.py"):
             (self.copy / name).parent.mkdir(parents=True, exist_ok=True)
             (self.copy / name).write_text(text)
         (self.copy / "build/fuzz/bin").mkdir(parents=True)
@@ -70,7 +70,7 @@ class TestScriptTest(unittest.TestCase):
     def test_long_adds_every_part(self):
         self.stand_in_parts()
         done = self.run_script("--quick", "--long")
-        parts = ("tsan", "fuzz", "soak", "mutants", "cases", "vectors", "wheel", "torch", "triton", "ray", "deploy", "zoo", "package")
+        parts = ("tsan", "fuzz", "soak", "mutants", "cases", "vectors", "wheel", "torch", "triton", "ray", "deploy", "browser", "zoo", "package")
         count = len(parts)
         self.expect(done, f"{7 + 3 * count} passed, {count} failed, {2 + 2 * count} skipped", 1)
         self.assertEqual(done.stdout.splitlines()[-2], f"expected refusals, among the skipped: {count}")

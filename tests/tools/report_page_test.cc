@@ -57,5 +57,23 @@ TEST_F(ReportPageTest, SegmentsWithoutAProgramAreLeftOut) {
   EXPECT_EQ(programs[0]["cut"][0], "node n");
 }
 
+TEST_F(ReportPageTest, BothProgramsWriteIt) {
+  Ended ended = Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h200 --report why.html");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  Json data = Json::parse(DataText(*ReadFile(Path("why.html"), 1 << 24)));
+  EXPECT_EQ(data["model"], "shift.onnx");
+  EXPECT_EQ(data["programs"][0]["partitions"][0]["ops"][0], "Sub");
+  EXPECT_GT(data["programs"][0]["peaks"]["bytes_per_us"], 0);
+  ended = RunTool("shift.onnx --device cpu --report run.html");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  data = Json::parse(DataText(*ReadFile(Path("run.html"), 1 << 24)));
+  EXPECT_EQ(data["profile"]["steps"][0]["ops"][0], "Sub");
+  EXPECT_TRUE(data["profile"]["steps"][0].contains("begin_us"));
+}
+
+TEST_F(ReportPageTest, NeedsExplain) {
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --report why.html"), 1, "--report");
+}
+
 }  // namespace
 }  // namespace onnx_cudnn
