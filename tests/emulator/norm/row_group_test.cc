@@ -176,13 +176,13 @@ TEST_F(RowGroupCodeTest, KeepsValuesAcrossRowOps) {
 // Results of one element per row, also without the axis, with operands that broadcast to them.
 TEST_F(RowGroupCodeTest, OneElementPerRow) {
   for (const int columns : {6, 64, 300}) {
-    const std::string inputs =
-        absl::StrCat("g (float[2,3,", columns, "] x, float[2,1] z, float[2,3,1] k) => ");
+    const std::string inputs = absl::StrCat(
+        "g (float[2,3,", columns, "] x, float[2,1] z, float[6,1] k, float[6,", columns, "] v) => ");
     ExpectRuns(absl::StrCat(inputs, "(y, n) <int64[1] last = {2}> { a = Abs(x) ",
                             "n = ReduceMax<keepdims = 0>(a, last) y = Mul(n, z) }"),
                3, 1e-6, "ReduceMax");
-    ExpectRuns(absl::StrCat(inputs, "(y, n, v) <int64[1] last = {2}> { n = ReduceSum(x, last) ",
-                            "v = Add(n, k) y = Mul(v, x) }"),
+    ExpectRuns(absl::StrCat(inputs, "(y, n, p) <int64[1] last = {1}> { n = ReduceSum(v, last) ",
+                            "p = Add(n, k) y = Mul(p, v) }"),
                3, 1e-4, "ReduceSum");
   }
   ExpectRuns(
