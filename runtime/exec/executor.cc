@@ -315,7 +315,10 @@ absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
     if (captured.ok()) graph_ = *std::move(graph);
     if (captured.ok() && options_.captures != nullptr) ++*options_.captures;
   }
-  if (captured.code() != absl::StatusCode::kUnimplemented) return captured;
+  // A driver that refuses marks within a graph still runs the Steps.
+  const bool is_refused =
+      absl::IsUnimplemented(captured) || (options_.times_steps && absl::IsInternal(captured));
+  if (!is_refused) return captured;
   capture_note_ = std::string(captured.message());
   return absl::OkStatus();
 }
