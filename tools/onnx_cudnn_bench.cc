@@ -55,6 +55,7 @@ ABSL_FLAG(double, seconds, 3,
           "Duration of the back-to-back runs, which measure images per second.");
 ABSL_FLAG(std::string, output, "", "File for the JSON records; default: standard output.");
 ABSL_FLAG(std::string, csv, "", "File for the same records as CSV with a header line.");
+ABSL_FLAG(std::vector<std::string>, keep_f32, {}, onnx_cudnn::kKeepF32Help);
 ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, compare, {},
           "JSON files with earlier records or those of peers: prints the ratio theirs / ours "
@@ -180,6 +181,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   }
   SessionOptions& session = options.request.session;
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
+  session.keep_f32 = absl::GetFlag(FLAGS_keep_f32);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.devices, ParseDevices(absl::GetFlag(FLAGS_devices)));

@@ -71,7 +71,7 @@ absl::StatusOr<Tensors> RunWithDropBias(const Graph& graph,
 }
 
 // What a faulty partition does instead of its op.
-struct Fault {
+struct PlantedFault {
   std::string op;
   std::function<void(Graph&)> rewrite = nullptr;
   std::function<void(HostTensor&)> round = nullptr;  // each input
@@ -79,7 +79,8 @@ struct Fault {
 
 class FaultyStep final : public Step {
  public:
-  FaultyStep(const Fault& fault, const Node& node) : fault_(fault), graph_(Extract({{&node}})) {
+  FaultyStep(const PlantedFault& fault, const Node& node)
+      : fault_(fault), graph_(Extract({{&node}})) {
     if (fault_.rewrite) fault_.rewrite(graph_);
   }
   absl::Status Launch(const LaunchArgs& args) const override {
@@ -97,14 +98,14 @@ class FaultyStep final : public Step {
   std::string Save() const override { return ""; }
 
  private:
-  const Fault& fault_;
+  const PlantedFault& fault_;
   Graph graph_;
 };
 
 class FaultyEngine final : public Engine {
  public:
   // fault  must outlive it
-  explicit FaultyEngine(const Fault& fault) : fault_(fault) {}
+  explicit FaultyEngine(const PlantedFault& fault) : fault_(fault) {}
   std::string_view name() const override { return "faulty"; }
   void Propose(const Graph&, const Node& anchor, const Target& target,
                CandidateSink& sink) const override {
@@ -121,11 +122,11 @@ class FaultyEngine final : public Engine {
   }
 
  private:
-  const Fault& fault_;
+  const PlantedFault& fault_;
 };
 
 // Runs Programs in which an engine with `fault` takes its op.
-BisectRequest WithFault(const Fault& fault) {
+BisectRequest WithFault(const PlantedFault& fault) {
   BisectRequest request{.differs = Differ};
   request.run = [&fault](const Graph& graph, const std::vector<std::string>&,
                          absl::Span<const HostTensor> inputs) -> absl::StatusOr<Tensors> {
@@ -175,10 +176,10 @@ constexpr std::string_view kConvs = R"(
       y = Neg(e) })";
 
 TEST(BisectTest, FindsThePartitionWithWrongPads) {
-  const Fault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                      Node& conv = *graph.TopologicalOrder()[0];
-                      graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                    }};
+  const PlantedFault fault{.op = "Conv", .rewrite = [](Graph& graph) {
+                             Node& conv = *graph.TopologicalOrder()[0];
+                             graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
+                           }};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.passes = {"fold-constants", "fold-pad"};
@@ -191,9 +192,10 @@ TEST(BisectTest, FindsThePartitionWithWrongPads) {
 }
 
 TEST(BisectTest, FindsTheKernelThatRoundsTooEarly) {
-  const Fault fault{.op = "MatMul", .round = [](HostTensor& input) {
-                      for (float& x : input.mutable_data<float>()) x = ToFloat(ToBFloat16(x));
-                    }};
+  const PlantedFault fault{.op = "MatMul", .round = [](HostTensor& input) {
+                             for (float& x : input.mutable_data<float>())
+                               x = ToFloat(ToBFloat16(x));
+                           }};
   std::string text = "g (float[4,4] v0, float[4,4] w) => (float[4,4] y) {\n  v1 = MatMul(v0, w)\n";
   for (int i = 1; i < 40; ++i) {
     absl::StrAppend(&text, "  v", i + 1, " = ", i % 2 == 0 ? "Tanh" : "Sigmoid", "(v", i, ")\n");
@@ -208,7 +210,7 @@ TEST(BisectTest, FindsTheKernelThatRoundsTooEarly) {
 }
 
 TEST(BisectTest, RightOutputsEndIt) {
-  const Fault none{.op = "None"};
+  const PlantedFault none{.op = "None"};
   const Graph graph = GraphFromText(kConvs);
   const auto found = Bisect(graph, MakeInputs(graph), WithFault(none));
   ASSERT_TRUE(found.ok()) << found.status();
@@ -235,10 +237,10 @@ TEST(BisectTest, ARunThatFailsSaysNothing) {
 }
 
 TEST(BisectTest, ItEndsAtTheDeadline) {
-  const Fault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                      Node& conv = *graph.TopologicalOrder()[0];
-                      graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                    }};
+  const PlantedFault fault{.op = "Conv", .rewrite = [](Graph& graph) {
+                             Node& conv = *graph.TopologicalOrder()[0];
+                             graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
+                           }};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.deadline = absl::InfinitePast();

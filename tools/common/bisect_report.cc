@@ -17,6 +17,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/op_library.h"
+#include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
 #include "runtime/session/arguments.h"
@@ -76,7 +77,7 @@ absl::StatusOr<std::vector<HostTensor>> RunInSession(const Graph& graph, Session
                                                      absl::Span<const HostTensor> inputs) {
   ASSIGN_OR_RETURN(const std::string bytes, WriteModel(graph));
   options.disabled_passes = disabled;
-  const Result<Session> session = Session::LoadBytes(bytes, options);
+  Result<Session> session = Session::LoadBytes(bytes, options);
   if (!session.ok()) return ToStatus(session.error());
   std::vector<NamedView> views;
   for (const HostTensor& input : inputs) views.emplace_back(ViewOf(input));

@@ -13,6 +13,7 @@
 #include "tools/common/files.h"
 #include "tools/common/load_session.h"
 #include "tools/common/new_shapes.h"
+#include "tools/common/plan_flags.h"
 #include "tools/common/reference_run.h"
 
 namespace onnx_cudnn {
@@ -59,7 +60,7 @@ absl::Status WarnOfOverflow(const RunRequest& request, const Session& session,
   if (report.warning.empty() || (request.verify.empty() && !request.check_partitions)) {
     return absl::OkStatus();
   }
-  const Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
+  Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
   if (!checked.ok()) return absl::OkStatus();  // the warning alone
   const CheckedPartition* first =
       FirstOf(checked.value(), [](const CheckedPartition& p) { return p.overflowed > 0; });
@@ -93,8 +94,8 @@ absl::StatusOr<RunReport> RunForReport(RunRequest options) {
   std::map<std::string, std::string, std::less<>> taken;
   for (const ModelInput& input : inputs) {
     taken[input.name] = input.taken;
-    const std::string type =
-        absl::StrCat(NameOf(input.tensor.dtype()), ToString(input.tensor.dims()));
+    const std::string type = absl::StrCat(NameOf(input.tensor.dtype()),
+                                          ToString(absl::MakeConstSpan(input.tensor.dims())));
     report.inputs.push_back({input.name, type, input.source});
     views.push_back(ViewOf(input.tensor));
   }
