@@ -388,9 +388,9 @@ absl::Status Executor::LaunchStep(int index) {
   const absl::Status launched =
       launchable.on_host ? streams_->LaunchOnHost(stream, *launchable.step, args, scratch)
                          : streams_->Launch(stream, *launchable.step, args, scratch);
-  if (!absl::IsInternal(launched)) return launched;
-  const Node& node = *program_->partitions[index].chosen.nodes[0];
-  return absl::InternalError(absl::StrCat(Where(node), ": ", launched.message()));
+  const std::vector<const Node*>& nodes = program_->partitions[index].chosen.nodes;
+  if (!absl::IsInternal(launched) || nodes.empty()) return launched;
+  return absl::InternalError(absl::StrCat(Where(*nodes[0]), ": ", launched.message()));
 }
 
 }  // namespace onnx_cudnn

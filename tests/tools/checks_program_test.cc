@@ -44,10 +44,8 @@ TEST_F(ChecksProgramTest, ProfilesTheStepsOfItsRuns) {
     EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
   }
   std::set<std::string> names;
-  for (const auto& event :
-       nlohmann::json::parse(*ReadFile(Path("t.json"), 1 << 20))["traceEvents"]) {
-    names.insert(event["name"]);
-  }
+  const auto trace = nlohmann::json::parse(*ReadFile(Path("t.json"), 1 << 20));
+  for (const auto& event : trace["traceEvents"]) names.insert(event["name"]);
   for (const char* name : {"read the model", "optimize", "bind and fold", "partition", "compile",
                            "plan", "run", "launch", "y/0"}) {
     EXPECT_TRUE(names.contains(name)) << name;
