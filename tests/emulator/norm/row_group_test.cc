@@ -155,6 +155,8 @@ TEST_F(RowGroupCodeTest, KeepsValuesAcrossRowOps) {
        "y = Div(e, v)",
        6, "ReduceMax"},
       {"p = Softmax(x) n = ReduceMax(p, last) y = Div(p, n)", 3, "Softmax"},
+      {"a = Mul(x, c) p = Softmax(a) k = Add(p, a) n = ReduceSum(k, last) y = Div(p, n)", 4,
+       "Softmax"},  // a, or p behind the sum, but not both
       {"n = ReduceMean(x, last) a = Sub(x, n) q = Mul(a, a) y = ReduceMean<keepdims = 0>(q, last)",
        4, "ReduceMean"},
       {"n = RMSNormalization(x, s) a = Abs(n) v = ReduceMax(a, last) y = Div(n, v)", 4,
