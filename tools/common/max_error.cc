@@ -17,6 +17,7 @@
 #include "runtime/import/onnx_loader.h"
 #include "tools/common/json_text.h"
 #include "tools/common/load_session.h"
+#include "tools/common/node_names.h"
 #include "tools/common/reference_run.h"
 
 namespace onnx_cudnn {
@@ -102,14 +103,7 @@ absl::StatusOr<std::set<std::string>> NamesToKeep(const std::string& model,
   manager.disabled.insert(session.disabled_passes.begin(), session.disabled_passes.end());
   RETURN_IF_ERROR(
       RunPasses(graph, MakePipeline(session.optimization_level), manager, context).status());
-  std::set<std::string> names;
-  for (const Node* node : graph.TopologicalOrder()) {
-    names.insert(node->name());
-    for (const Value* v : node->outputs()) {
-      if (v != nullptr) names.insert(v->name());
-    }
-  }
-  return names;
+  return NamesOfNodes(graph);
 }
 
 // Partitions by what f16 costs them, those that overflow first.
