@@ -164,7 +164,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
   if (!(report.without <= most)) {
     Result<std::vector<CheckedPartition>> checked = whole.CheckPartitions(views);
     if (!checked.ok()) return ToStatus(checked.error());
-    ASSIGN_OR_RETURN(const std::set<std::string> names, NamesToKeep(model, session));
+    ASSIGN_OR_RETURN(std::set<std::string> names, NamesToKeep(model, session));
+    for (const std::string& name : session.keep_f32) names.erase(name);
     keep.groups = RankedGroups(std::move(checked).value(), names);
   }
   keep.error = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<double> {
@@ -175,6 +176,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
     return ErrorOf(kept, views, expected);
   };
   ASSIGN_OR_RETURN(report.found, FindWhatToKeep(keep));
+  std::vector<std::string>& all = report.found.keep;
+  all.insert(all.begin(), session.keep_f32.begin(), session.keep_f32.end());
   return report;
 }
 
