@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -227,8 +228,8 @@ absl::Status Tuner::Compile(absl::Span<const Task> tasks, CompileJobs& jobs,
     const absl::Time start = absl::Now();
     absl::Status status;
     if (begins) {
+      const absl::Cleanup ends = [&] { compilations.End(); };
       status = benchmarks[job.task].Compile(job.variant);
-      compilations.End();
     } else if (job.variant < benchmarks[job.task].variants()) {
       benchmarks[job.task].LeaveOut(job.variant);
     }
@@ -253,15 +254,17 @@ absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   absl::Status compiled;
   const auto compile = [&, limit = ThreadPool::limit()] {
     const ThreadPool::Limit same(limit);
+    const absl::Cleanup closes = [&] { jobs.Close(); };
     compiled = Compile(tasks, jobs, compilations, benchmarks);
-    jobs.Close();
   };
   absl::Status timed;
   if (options_.compilers && !options_.one_at_a_time) {
-    std::thread beside(compile);
-    timed = TimeReady(tasks, jobs, benchmarks, since);
-    compilations.Stop();
-    beside.join();
+    std::future<void> beside = std::async(std::launch::async, compile);
+    {
+      const absl::Cleanup stops = [&] { compilations.Stop(); };
+      timed = TimeReady(tasks, jobs, benchmarks, since);
+    }
+    beside.get();  // throws what compiling threw
   } else {
     compile();
     if (compiled.ok()) timed = TimeReady(tasks, jobs, benchmarks, since);

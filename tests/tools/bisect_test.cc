@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "passes/build_program.h"
 #include "passes/pass_manager.h"
@@ -234,6 +235,16 @@ TEST(BisectTest, ARunThatFailsSaysNothing) {
   const auto found = Bisect(graph, MakeInputs(graph), request);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->nodes, std::vector<std::string>({"Tanh: b", "Add: d"}));
+}
+
+TEST(BisectTest, RandomNumbersAreNoFault) {
+  const Fault none{.op = "None"};
+  const Graph graph =
+      GraphFromText("g (float[4] x) => (float[4] y) { n = RandomNormalLike(x) y = Add(x, n) }");
+  const auto found = Bisect(graph, MakeInputs(graph), WithFault(none));
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(found.status().message(), "its numbers are random"))
+      << found.status();
 }
 
 TEST(BisectTest, ItEndsAtTheDeadline) {

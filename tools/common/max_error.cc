@@ -17,6 +17,7 @@
 #include "runtime/session/optimized_graph.h"
 #include "tools/common/json_text.h"
 #include "tools/common/load_session.h"
+#include "tools/common/node_names.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/reference_run.h"
 
@@ -104,14 +105,7 @@ absl::StatusOr<std::set<std::string>> NamesToKeep(const std::string& model, Sess
   ASSIGN_OR_RETURN(Graph graph, LoadModel(model));
   ASSIGN_OR_RETURN(const OptimizedGraph optimized,
                    OptimizeGraph(std::move(graph), options, target.target));
-  std::set<std::string> names;
-  for (const Node* node : optimized.graph.TopologicalOrder()) {
-    names.insert(node->name());
-    for (const Value* v : node->outputs()) {
-      if (v != nullptr) names.insert(v->name());
-    }
-  }
-  return names;
+  return NamesOfNodes(optimized.graph);
 }
 
 // Partitions by what f16 costs them, those that overflow first.
@@ -172,7 +166,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
   if (!(report.without <= most)) {
     Result<std::vector<CheckedPartition>> checked = whole.CheckPartitions(views);
     if (!checked.ok()) return ToStatus(checked.error());
-    ASSIGN_OR_RETURN(const std::set<std::string> names, NamesToKeep(model, session, whole));
+    ASSIGN_OR_RETURN(std::set<std::string> names, NamesToKeep(model, session, whole));
+    for (const std::string& name : session.keep_f32) names.erase(name);
     keep.groups = RankedGroups(std::move(checked).value(), names);
   }
   keep.error = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<double> {
@@ -183,6 +178,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
     return ErrorOf(kept, views, expected);
   };
   ASSIGN_OR_RETURN(report.found, FindWhatToKeep(keep));
+  std::vector<std::string>& all = report.found.keep;
+  all.insert(all.begin(), session.keep_f32.begin(), session.keep_f32.end());
   return report;
 }
 
