@@ -1,5 +1,6 @@
 #include "runtime/session/program_builder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <map>
@@ -116,6 +117,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   }
   std::optional<UntimedPricer> untimed;
   if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
+  std::optional<UntunedPricer> untuned;
+  if (strategy.is_untuned && pricer != nullptr) pricer = &untuned.emplace(*pricing.tuner);
   BuildOptions options = OptionsFor(key);
   options.cover = cover;
   options.saves_cover = pricing.benchmarks_networks;
@@ -198,6 +201,7 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
     pricing.times->compile_ms += compile_ms;
     pricing.times->partition_ms += absl::ToDoubleMilliseconds(absl::Now() - start) - compile_ms;
   }
+  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
   std::vector<StrategyProgram> programs;
   std::set<std::string_view> seen = {""};  // nothing was measured
   for (size_t i = 0; i < covers.size(); ++i) {
@@ -208,11 +212,12 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
     programs.push_back({&strategy, std::move(program)});
   }
-  if (programs.empty()) {  // of a Graph without Nodes
-    const SearchStrategy& first = SearchStrategies().front();
-    ASSIGN_OR_RETURN(ProgramPtr program, BuildBy(first, options_.streams, key, pricing));
-    programs.push_back({&first, std::move(program)});
-  }
+  const bool is_tuned =
+      std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
+        return SameCandidates(*tuned.program, *untuned, device_.target()) &&
+               SameVariants(*tuned.program, *untuned);
+      });
+  if (!is_tuned) programs.push_back({&Untuned(), std::move(untuned)});
   return programs;
 }
 
@@ -225,9 +230,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
       const StrategyResult result,
       BenchmarkStrategies(programs, device_.device(), options_.cuda_graph, pricing.until));
   const StrategyProgram& fastest = result.fastest;
-  if (!result.ms.ok()) {
+  if (!result.time.ok()) {
     notes_.AddTuneNote(
-        absl::StrCat("whole networks were not timed: ", result.ms.status().message()));
+        absl::StrCat("whole networks were not timed: ", result.time.status().message()));
     return fastest.program;
   }
   const PlatformVersions platform = device_.device().versions();
@@ -235,7 +240,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                      .signature = network,
                      .engine = "network",
                      .variant = std::string(fastest.strategy->name),
-                     .us = 1e3 * *result.ms,
+                     .us = 1e3 * result.time->ms,
+                     .joules = result.time->joules,
                      .workspace_bytes = fastest.program->memory.arena_bytes,
                      .checked = true,
                      .engine_version = "",

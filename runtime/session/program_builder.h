@@ -97,7 +97,7 @@ class ProgramBuilder {
   //   bound  the Graph of `key`
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, const Graph& bound,
                                        const std::string& network, const Pricing& pricing) const;
-  // By all strategies, those that differ; at least one.
+  // By all strategies and untuned, those that differ; at least one.
   absl::StatusOr<std::vector<StrategyProgram>> BuildAll(const ProgramTable::Key& key,
                                                         const Graph& bound,
                                                         const Pricing& pricing) const;
