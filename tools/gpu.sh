@@ -131,6 +131,11 @@ for part in $parts; do
       check tuned-tf32 120 "${tuned[@]}" --precisions tf32 --batches 256 --seconds 1.5 --output "$out/tuned-tf32-$run.json"
       # The second time from the plan cache that the first one wrote.
       check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
+      # The steps of what ran: tools/bench/steps.py draws them.
+      for batch in 1 256; do
+        check "profile-$batch" 60 bash -c "bin/onnx-cudnn-run models/resnet50.onnx --device cuda --precision fp16 --partitioner cost \
+          --plan-cache '$out/plans-$run.json' --shape ${batch}x3x224x224 --profile --json >'$out/profile-resnet50-$batch-$run.json'"
+      done
       ;;
     shapes) # what a new input shape costs while runs go on: the longest run beyond a steady one, and where the time of building goes
       for precision in fp16 tf32; do
