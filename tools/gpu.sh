@@ -168,6 +168,11 @@ for part in $parts; do
       check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} \
         --batches "${ONNX_CUDNN_COMPILE_BATCHES:-1,256}" --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
+    callers) # only if requested: runs of 1, 2, 4 and 8 callers at once, ours and torch's in one run
+      check callers 560 "${peers[@]}" --who "${ONNX_CUDNN_CALLERS_WHO:-onnx-cudnn,torch-graph}" --models "${ONNX_CUDNN_CALLERS_MODELS:-resnet18,resnet50}" \
+        --batches 1,2,4,8 --threads 1,2,4,8 --bench-flags "--partitioner cost --tune-budget 20 --plan-cache $out/plans-callers-$run.json" \
+        --output "$out/callers-$run.json"
+      ;;
     rivals) # only if requested: kernels that can do the same work, ONNX_CUDNN_RIVALS_FILTER='*Rivals*.Encoders' some of them
       ONNX_CUDNN_RIVALS=$out/rivals-$run.json check rivals 500 bin/test_gpu --gtest_filter="${ONNX_CUDNN_RIVALS_FILTER:-*Rivals*}"
       ;;

@@ -1,6 +1,8 @@
 """Timing for the peers, with the same method as our own tools."""
 
+import ctypes
 import statistics
+import threading
 import time
 
 # Dims of the input without the batch; models that are not listed have images of 3, 224, 224.
@@ -29,6 +31,66 @@ def events_ms(call):
         return start.elapsed_time(end)
 
     return elapsed_ms
+
+
+class DriverStream:
+    """A CUDA stream with two events, by the driver's API: for programs that run on a stream that they are given, and have no events of their own."""
+
+    def __init__(self, library="libcuda.so.1"):
+        self.cuda = ctypes.CDLL(library)
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self.stream, self.start, self.end = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuStreamCreate", ctypes.byref(self.stream), 1)  # does not wait for the legacy stream
+        for event in (self.start, self.end):
+            self.call("cuEventCreate", ctypes.byref(event), 0)
+
+    def call(self, name, *arguments):
+        if error := getattr(self.cuda, name)(*arguments):
+            raise RuntimeError(f"{name}: CUDA error {error}")
+
+    def events_ms(self, call):
+        """As events_ms, for a call that enqueues on this stream."""
+
+        def elapsed_ms(runs):
+            elapsed = ctypes.c_float()
+            self.call("cuEventRecord", self.start, self.stream)
+            for _ in range(runs):
+                call()
+            self.call("cuEventRecord", self.end, self.stream)
+            self.call("cuEventSynchronize", self.end)
+            self.call("cuEventElapsedTime", ctypes.byref(elapsed), self.start, self.end)
+            return elapsed.value
+
+        return elapsed_ms
+
+
+def runs_per_s(callers, seconds):
+    """Runs a second of all callers together, each a function that does one run and waits for it, in a thread of its own."""
+    counts, errors = [0] * len(callers), []
+    begin = time.perf_counter()
+
+    def work(index):
+        try:
+            while True:
+                callers[index]()
+                counts[index] += 1
+                if time.perf_counter() - begin >= seconds:
+                    return
+        except Exception as error:  # a peer may raise anything
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(callers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return sum(counts) / (time.perf_counter() - begin)
 
 
 def percentile(values, share):
