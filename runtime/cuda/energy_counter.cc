@@ -26,8 +26,8 @@ EnergyCounter::EnergyCounter(const std::string& pci_bus_id) {
   }
   auto* const init = Function<int()>(nvml, "nvmlInit_v2");
   auto* const find = Function<int(const char*, void**)>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
-  auto* const read = Function<int(void*, unsigned long long*)>(
-      nvml, "nvmlDeviceGetTotalEnergyConsumption");
+  auto* const read =
+      Function<int(void*, unsigned long long*)>(nvml, "nvmlDeviceGetTotalEnergyConsumption");
   if (init == nullptr || find == nullptr || read == nullptr || init() != kSuccess) return;
   if (find(pci_bus_id.c_str(), &gpu_) == kSuccess) read_ = read;
 }

@@ -23,7 +23,7 @@ constexpr double kLeastRuns = 3, kMostRuns = 20;  // runs per round
 // Runs of this length may be limited by the GPU's power.
 constexpr double kLongRunMs = 0.5;
 constexpr double kLoadedRoundMs = 250;
-constexpr double kRivalShare = 1.15;  // of the fastest's time
+constexpr double kRivalShare = 1.15;               // of the fastest's time
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // pinned at once
 
 // Runs back to back.

@@ -183,8 +183,10 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildMeasured(
   return program.ok() ? program : BuildBy(first, options_.streams, key, pricing);
 }
 
-absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
-    const ProgramTable::Key& key, const Graph& bound, const Pricing& pricing) const {
+absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const ProgramTable::Key& key,
+                                                                      const Graph& bound,
+                                                                      const Pricing& pricing,
+                                                                      bool is_known) const {
   std::list<WeightedPricer> weighted;
   std::vector<CoverSearch> searches;
   for (const SearchStrategy& strategy : SearchStrategies()) {
@@ -201,7 +203,6 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
     pricing.times->compile_ms += compile_ms;
     pricing.times->partition_ms += absl::ToDoubleMilliseconds(absl::Now() - start) - compile_ms;
   }
-  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
   std::vector<StrategyProgram> programs;
   std::set<std::string_view> seen = {""};  // nothing was measured
   for (size_t i = 0; i < covers.size(); ++i) {
@@ -212,6 +213,8 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
     programs.push_back({&strategy, std::move(program)});
   }
+  if (is_known && !programs.empty()) return programs;
+  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
   const bool is_tuned =
       std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
         return SameCandidates(*tuned.program, *untuned, device_.target()) &&
@@ -225,7 +228,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                                                                      const Graph& bound,
                                                                      const std::string& network,
                                                                      const Pricing& pricing) const {
-  ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs, BuildAll(key, bound, pricing));
+  std::optional<PlanEntry> known = pricing.plan_cache->Find(device_.target().info.name, network);
+  ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs,
+                   BuildAll(key, bound, pricing, known.has_value()));
   ASSIGN_OR_RETURN(
       const StrategyResult result,
       BenchmarkStrategies(programs, device_.device(), options_.cuda_graph, pricing.until));
@@ -249,7 +254,6 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                      .cuda = platform.cuda,
                      .date = Today(),
                      .saved = fastest.program->cover};
-  std::optional<PlanEntry> known = pricing.plan_cache->Find(entry.device, network);
   const bool was_faster = known.has_value() && known->us <= entry.us;
   if (was_faster) entry = *std::move(known);
   const bool is_complete = pricing.tuner->HasBudget();

@@ -16,8 +16,7 @@ constexpr SearchStrategy kStrategies[] = {
     {.name = "greedy", .partitioner = Greedy},
 };
 
-constexpr SearchStrategy kUntuned = {
-    .name = "untuned", .partitioner = Greedy, .is_untuned = true};
+constexpr SearchStrategy kUntuned = {.name = "untuned", .partitioner = Greedy, .is_untuned = true};
 
 bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
 

@@ -185,7 +185,8 @@ TEST(NetworkBenchmarkTest, RunsLessWhereTheTimeIsOver) {
 // The first is faster until the device is warm.
 TEST(NetworkBenchmarkTest, TheTimeUnderLoadCounts) {
   std::atomic<int> launches = 0;
-  const Hooks tiring{.launch = [&] { absl::SleepFor(absl::Milliseconds(++launches > 40 ? 6 : 3)); }};
+  const Hooks tiring{
+      .launch = [&] { absl::SleepFor(absl::Milliseconds(++launches > 40 ? 6 : 3)); }};
   const Hooks steady{.launch = [] { absl::SleepFor(absl::Milliseconds(3.1)); }};
   const HookEngine tires(tiring), keeps(steady);
   const auto device = MakeCpuDevice({.like_a_gpu = true});

@@ -45,14 +45,13 @@ class EarlyReadsTest : public testing::Test {
   // Our kernel writes C, `engine` runs the product and its Add.
   static void ExpectEqualBits(const std::string& engine, int rows, int depth, int columns) {
     SCOPED_TRACE(absl::StrCat(engine, " ", rows, "x", depth, "x", columns));
-    const Graph graph = GraphWithWeights(absl::StrCat(
-        "g (float16[", rows, ",", columns, "] x, float16[1] s, float16[", rows, ",", depth,
-        "] a, float16[", depth, ",", columns, "] w) => (y) ",
-        "{ c = Mul(x, s) m = MatMul(a, w) y = Add(m, c) }"));
-    auto session = Session::LoadBytes(
-        WriteModel(graph).value(),
-        {.device = DeviceChoice::kCuda,
-         .pins = absl::StrCat("pin kernel c\npin ", engine, " m y")});
+    const Graph graph = GraphWithWeights(
+        absl::StrCat("g (float16[", rows, ",", columns, "] x, float16[1] s, float16[", rows, ",",
+                     depth, "] a, float16[", depth, ",", columns, "] w) => (y) ",
+                     "{ c = Mul(x, s) m = MatMul(a, w) y = Add(m, c) }"));
+    auto session = Session::LoadBytes(WriteModel(graph).value(),
+                                      {.device = DeviceChoice::kCuda,
+                                       .pins = absl::StrCat("pin kernel c\npin ", engine, " m y")});
     ASSERT_TRUE(session.ok()) << session.error().message;
     const std::vector<uint16_t> xs = Halves(int64_t{rows} * columns),
                                 as = Halves(int64_t{rows} * depth);
