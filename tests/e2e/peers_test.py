@@ -106,6 +106,10 @@ class PeersTest(unittest.TestCase):
         self.assertNotIn("--threads", records[0]["error"])
         self.assertIn("--shapes 8x3x224x224 --threads 4 --seconds", records[1]["error"])
 
+    def test_time_on_the_device_is_a_median(self):
+        times = iter([9.0] + [2.0] * timing.DEVICE_RUNS)
+        self.assertEqual(timing.device_ms(lambda runs: next(times) * runs), 2.0)
+
     def test_callers_run_at_once(self):
         meet = threading.Barrier(3)  # opens only to three at a time
         self.assertGreater(timing.runs_per_s([lambda: meet.wait(10)] * 3, 0), 0)

@@ -119,7 +119,12 @@ def timed_how(records):
         if name := program(record):
             clocks.setdefault(name, set()).add(clock(record))
     how = [f"{name}: {RUNS.get(name, 'as it says')}, by {' or '.join(sorted(clocks[name]))}" for name in sorted(clocks)]
-    return "How runs were timed: " + "; ".join(how) + ". ResNets have BatchNorm folded for everyone."
+    return "How runs were timed: " + "; ".join(how) + ". \"Alone\" contains what the host takes from the call on, \"device\" does not. ResNets have BatchNorm folded for everyone."
+
+
+def on_device(record):
+    """Milliseconds of a run alone without the host's part; ours enqueue a CUDA graph at once. None: not measured."""
+    return record["median_ms"] if record["who"] == OURS else record.get("device_ms")
 
 
 def sustained_ms(record):
@@ -132,8 +137,8 @@ def is_cached_start(record):
 
 
 def full_table(records):
-    """Lines of Markdown: a row a model, precision, batch and program. Milliseconds of a run alone on the device and of one among many back to back, and
-    seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
+    """Lines of Markdown: a row a model, precision, batch and program. Milliseconds of a run alone, from its call on and on the device, and of one among many
+    back to back, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
     rows, cached = {}, {}  # by (model, precision, batch), ours first
     for record in records:
         cell = (record["model"], record["precision"], record["batch"])
@@ -144,10 +149,10 @@ def full_table(records):
     lines = []
     for (model, precision, batch, _, name), record in sorted(rows.items()):
         again = cached.get((model, precision, batch)) if name == OURS + ", tuned" else None
-        sustained, rate = sustained_ms(record), record["images_per_s"]
-        lines.append([model, precision, str(batch), name, milliseconds(record), f"{sustained:.3f}" if sustained else "", f"{rate:,.0f}" if rate else "",
-                      seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
-    heads = ["model", "precision", "batch", "program", "alone ms", "sustained ms", "images/s", "set-up s", "from its cache ms", "cached start s"]
+        times = [f"{ms:.3f}" if ms else "" for ms in (record["median_ms"], on_device(record), sustained_ms(record))]
+        rate = record["images_per_s"]
+        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
+    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "set-up s", "from its cache ms", "cached start s"]
     return [described(records), timed_how(records), "", *table_lines(heads, lines)]
 
 

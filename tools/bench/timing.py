@@ -10,6 +10,7 @@ DIMS = {"bert_base": (128,), "whisper_small_encoder": (80, 3000), "open-nsfw": (
         "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
+DEVICE_RUNS = 50
 
 
 def dims_of(model, batch):
@@ -17,12 +18,14 @@ def dims_of(model, batch):
     return (batch, *DIMS.get(model, (3, 224, 224)))
 
 
-def events_ms(call):
-    """A function that makes so many calls on torch's current stream and returns their duration in milliseconds by the device's clock."""
+def events_ms(call, ahead=lambda: None):
+    """A function that makes so many calls on torch's current stream and returns their duration in milliseconds by the device's clock. `ahead` enqueues
+    work before: if that lasts longer than the host's part of a call, the host does not delay what is timed."""
     import torch
 
     def elapsed_ms(runs):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        ahead()
         start.record()
         for _ in range(runs):
             call()
@@ -31,6 +34,11 @@ def events_ms(call):
         return start.elapsed_time(end)
 
     return elapsed_ms
+
+
+def device_ms(elapsed_ms):
+    """Median milliseconds of a run, for an elapsed_ms with work ahead."""
+    return statistics.median(elapsed_ms(1) for _ in range(DEVICE_RUNS))
 
 
 class DriverStream:

@@ -12,10 +12,12 @@ import sys
 import time
 
 from gpu_tests import device
-from timing import events_ms, measure, runs_per_s
+from timing import device_ms, events_ms, measure, runs_per_s
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
+
+AHEAD_CYCLES = 10_000_000  # five milliseconds and more: eager networks take the host two
 
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "tf32": "float32", "strict": "float32"}
 
@@ -140,6 +142,7 @@ def measure_one(configuration, seconds, model_folder):
         torch.cuda.synchronize()
         setup_s = time.perf_counter() - start
         figures = measure(events_ms(call), configuration.batch, seconds)
+        figures["device_ms"] = device_ms(events_ms(call, ahead=lambda: torch.cuda._sleep(AHEAD_CYCLES)))
         if configuration.threads > 1:
             several = callers(torch, configuration.who, network, x, configuration.threads)
             figures["images_per_s"] = configuration.batch * runs_per_s(several, seconds)

@@ -12,7 +12,6 @@
 #include "onnx_cudnn/session.h"
 #include "runtime/import/onnx_writer.h"
 #include "tests/gpu/gpu_test.h"
-#include "tests/support/graph_text.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
