@@ -213,7 +213,7 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const Prog
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
     programs.push_back({&strategy, std::move(program)});
   }
-  if (is_known && !programs.empty()) return programs;
+  if (!programs.empty() && (is_known || absl::Now() > pricing.until)) return programs;
   ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
   const bool is_tuned =
       std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
