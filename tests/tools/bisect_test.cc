@@ -238,7 +238,7 @@ TEST(BisectTest, ARunThatFailsSaysNothing) {
 }
 
 TEST(BisectTest, RandomNumbersAreNoFault) {
-  const Fault none{.op = "None"};
+  const PlantedFault none{.op = "None"};
   const Graph graph =
       GraphFromText("g (float[4] x) => (float[4] y) { n = RandomNormalLike(x) y = Add(x, n) }");
   const auto found = Bisect(graph, MakeInputs(graph), WithFault(none));
