@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/tune/plan_cache.h"
+#include "tests/support/late_engine.h"
 #include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"
 
@@ -71,9 +72,7 @@ class ContextEngine final : public Engine {
   }
   Cost Price(const Candidate&, const Target&) const override { return {.us = predicted_us_}; }
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
-    std::vector<Variant> variants;
-    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
-    return variants;
+    return NumberedVariants(variants_.size());
   }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                    const Target&) const override {

@@ -176,11 +176,14 @@ constexpr std::string_view kConvs = R"(
       e = Conv<pads = [1, 1, 1, 1]>(d, w)
       y = Neg(e) })";
 
+// The pads of a Conv, all before instead of on both sides.
+void ShiftPads(Graph& graph) {
+  Node& conv = *graph.TopologicalOrder()[0];
+  graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
+}
+
 TEST(BisectTest, FindsThePartitionWithWrongPads) {
-  const PlantedFault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                             Node& conv = *graph.TopologicalOrder()[0];
-                             graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                           }};
+  const PlantedFault fault{.op = "Conv", .rewrite = ShiftPads};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.passes = {"fold-constants", "fold-pad"};
@@ -248,10 +251,7 @@ TEST(BisectTest, RandomNumbersAreNoFault) {
 }
 
 TEST(BisectTest, ItEndsAtTheDeadline) {
-  const PlantedFault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                             Node& conv = *graph.TopologicalOrder()[0];
-                             graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                           }};
+  const PlantedFault fault{.op = "Conv", .rewrite = ShiftPads};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.deadline = absl::InfinitePast();

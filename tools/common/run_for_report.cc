@@ -61,10 +61,14 @@ absl::Status WarnOfOverflow(const RunRequest& request, const Session& session,
   if (report.warning.empty() || (request.verify.empty() && !request.check_partitions)) {
     return absl::OkStatus();
   }
-  Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
-  if (!checked.ok()) return absl::OkStatus();  // the warning alone
+  std::vector<CheckedPartition> partitions = report.partitions;  // of --check-partitions
+  if (!request.check_partitions) {
+    Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
+    if (!checked.ok()) return absl::OkStatus();  // the warning alone
+    partitions = std::move(checked).value();
+  }
   const CheckedPartition* first =
-      FirstOf(checked.value(), [](const CheckedPartition& p) { return p.overflowed > 0; });
+      FirstOf(partitions, [](const CheckedPartition& p) { return p.overflowed > 0; });
   if (first != nullptr) {
     absl::StrAppendFormat(&report.warning, "; first in partition %d, %s", first->index, first->ops);
   }
