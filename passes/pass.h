@@ -32,10 +32,10 @@ struct PassContext {
   const Target* target = nullptr;            // nullptr: not chosen yet
   const OnnxFunctions* functions = nullptr;  // nullptr: functions are not expanded
   PassLimits limits;
-  int newest_opset = kNewestOpset;  // fused ops must be in this one too: that of a file
+  int newest_opset = kNewestOpset;         // fused ops must be in this one too: that of a file
+  std::vector<Remark>* remarks = nullptr;  // nullptr: no reasons are formatted
   // Nodes that lower-precision leaves in f32, by name, of unnamed ones that of an output.
   std::vector<std::string> keep_f32;
-  std::vector<Remark>* remarks = nullptr;  // nullptr: no reasons are formatted
 };
 
 // Rewrites a Graph; returns whether it changed.

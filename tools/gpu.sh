@@ -2,7 +2,8 @@
 # Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all.
+#   On request: wheel builds callers rivals loads triton detectors decoders
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); onnxruntime, if its CUDA wheel is installed or unpacked in PYTHONPATH (wheel_parts.sh brings it in parts); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -131,6 +132,11 @@ for part in $parts; do
       check tuned-tf32 120 "${tuned[@]}" --precisions tf32 --batches 256 --seconds 1.5 --output "$out/tuned-tf32-$run.json"
       # The second time from the plan cache that the first one wrote.
       check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
+      # The steps of what ran: tools/bench/steps.py draws them.
+      for batch in 1 256; do
+        check "profile-$batch" 60 bash -c "bin/onnx-cudnn-run models/resnet50.onnx --device cuda --precision fp16 --partitioner cost \
+          --plan-cache '$out/plans-$run.json' --shape ${batch}x3x224x224 --profile --json >'$out/profile-resnet50-$batch-$run.json'"
+      done
       ;;
     shapes) # what a new input shape costs while runs go on: the longest run beyond a steady one, and where the time of building goes
       for precision in fp16 tf32; do
@@ -162,6 +168,11 @@ for part in $parts; do
       [ -z "${ONNX_CUDNN_INDUCTOR_CACHE:-}" ] || peers+=(--inductor-cache "$ONNX_CUDNN_INDUCTOR_CACHE")
       check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} \
         --batches "${ONNX_CUDNN_COMPILE_BATCHES:-1,256}" --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
+      ;;
+    callers) # only if requested: runs of 1, 2, 4 and 8 callers at once, ours and torch's in one run
+      check callers 560 "${peers[@]}" --who "${ONNX_CUDNN_CALLERS_WHO:-onnx-cudnn,torch-graph}" --models "${ONNX_CUDNN_CALLERS_MODELS:-resnet18,resnet50}" \
+        --batches 1,2,4,8 --threads 1,2,4,8 --bench-flags "--partitioner cost --tune-budget 20 --plan-cache $out/plans-callers-$run.json" \
+        --output "$out/callers-$run.json"
       ;;
     rivals) # only if requested: kernels that can do the same work, ONNX_CUDNN_RIVALS_FILTER='*Rivals*.Encoders' some of them
       ONNX_CUDNN_RIVALS=$out/rivals-$run.json check rivals 500 bin/test_gpu --gtest_filter="${ONNX_CUDNN_RIVALS_FILTER:-*Rivals*}"

@@ -55,6 +55,7 @@ ABSL_FLAG(double, seconds, 3,
           "Duration of the back-to-back runs, which measure images per second.");
 ABSL_FLAG(std::string, output, "", "File for the JSON records; default: standard output.");
 ABSL_FLAG(std::string, csv, "", "File for the same records as CSV with a header line.");
+ABSL_FLAG(std::vector<std::string>, keep_f32, {}, onnx_cudnn::kKeepF32Help);
 ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, compare, {},
           "JSON files with earlier records or those of peers: prints the ratio theirs / ours "
@@ -98,7 +99,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --p99 20 --max-batch 32 --threads 2
 
 Writes one JSON list of records {who, model, precision, partitioner, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
-  p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
+  p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, joules, setup_s, context_s, tune_s,
   tuned_signatures, cached_signatures, peak_bytes, segments, nodes_between, between_ms, size_reads, size_reads_ms, segmented_ms, device, driver, cuda, cudnn, commit, date, run}; a table of them and
   advice on standard error.
   median_ms ... p99_ms  of --runs runs, one at a time, data on the device, by the GPU's clock around a replay of the CUDA
@@ -108,6 +109,7 @@ Writes one JSON list of records {who, model, precision, partitioner, batch, thre
   h2d_ms, d2h_ms        on a GPU: copying the inputs of one run from pinned memory, and its outputs to it, by the GPU's clock
   enqueue_ms            on a GPU: host time of enqueueing a run on a caller's stream, without waiting for its end
   clock_mhz, power_w    during the back-to-back runs, if nvidia-smi exists and --seconds is at least 1
+  joules                of a back-to-back run, by the GPU's own counter, if --seconds is at least 1
   setup_s               from opening the file to the first result; includes context_s (creating the CUDA context) and tune_s
                         (measuring tuned_signatures; cached_signatures were in the plan cache)
   segments ... segmented_ms  only of a model that runs as several Programs, of its last run: runs of Programs, nodes between them and their
@@ -180,6 +182,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   }
   SessionOptions& session = options.request.session;
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
+  session.keep_f32 = absl::GetFlag(FLAGS_keep_f32);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.devices, ParseDevices(absl::GetFlag(FLAGS_devices)));

@@ -147,9 +147,7 @@ ABSL_FLAG(
     "With --precision fp16 or bf16: finds which nodes have to stay in f32 for outputs that "
     "differ from those of the ops' references by at most this share of their largest element, "
     "and prints the flag --keep-f32 for them. Exit code 4 if all of them are not enough.");
-ABSL_FLAG(std::vector<std::string>, keep_f32, {},
-          "With --precision fp16 or bf16: nodes that stay in f32, by name, of unnamed ones that of "
-          "an output, as onnx-cudnn-opt --print shows them.");
+ABSL_FLAG(std::vector<std::string>, keep_f32, {}, onnx_cudnn::kKeepF32Help);
 ABSL_FLAG(bool, check, false,
           "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
           "if there is none; cpu with --device cpu), and on which engine: prints every node that "

@@ -35,12 +35,12 @@ std::string Called(const Node& node) {
   return absl::StrCat("node \"", NameOf(node), "\" (", node.op(), ")");
 }
 
-// Whether a Program would run an If or a Scan if its price allowed: its inputs are there before.
+// Whether a Program would run an If if its price allowed: its inputs are there before.
 bool IsCutByPrice(const GraphCut& cut, const GraphCut::Part& part) {
   const Node& node = *part.graph.TopologicalOrder().front();
   const bool is_open = std::any_of(node.outputs().begin(), node.outputs().end(),
                                    [](const Value* v) { return v != nullptr && !v->is_static(); });
-  if ((node.op() != "If" && node.op() != "Scan") || is_open || !CheckOp(node)) return false;
+  if (node.op() != "If" || is_open || !CheckOp(node)) return false;
   return std::none_of(part.inputs.begin(), part.inputs.end(), [&](int slot) {
     return std::any_of(cut.nodes.begin(), cut.nodes.end(), [&](const GraphCut::Part& other) {
       return std::count(other.outputs.begin(), other.outputs.end(), slot) > 0;
@@ -51,6 +51,9 @@ bool IsCutByPrice(const GraphCut& cut, const GraphCut::Part& part) {
 std::string WhyBetween(const GraphCut& cut, const GraphCut::Part& part) {
   if (IsCutByPrice(cut, part)) return "its bodies run faster as programs of their own";
   const Node& node = *part.graph.TopologicalOrder().front();
+  if (node.op() == "Loop") {  // also a Scan that is cut by its price
+    return "how often its body runs may depend on data, or it runs faster as a program of its own";
+  }
   if (!node.bodies().empty()) return "which of its bodies run, and how often, may depend on data";
   if (TouchesStrings(node)) return "strings are on the host";
   const OpDef* op = FindOp(node);

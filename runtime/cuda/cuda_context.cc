@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/calls.h"
 #include "runtime/base/file.h"
@@ -111,6 +112,8 @@ absl::Status ReadProperties(CudaFacts& facts, int ordinal) {
   facts.clock_mhz = clock_khz / 1e3;
   facts.memory_clock_mhz = memory_khz / 1e3;
   facts.driver = DriverVersion();
+  facts.pci_bus_id = absl::StrFormat("%08X:%02X:%02X.0", properties.pciDomainID,
+                                     properties.pciBusID, properties.pciDeviceID);
   return absl::OkStatus();
 }
 

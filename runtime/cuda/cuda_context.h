@@ -12,9 +12,10 @@ namespace onnx_cudnn {
 
 // Properties of the device, as the driver reports them.
 struct CudaFacts : DeviceProperties {
-  int driver_cuda = 0;   // newest CUDA version that the driver supports, 13000 for 13.0
-  int runtime_cuda = 0;  // version that this program uses
-  std::string driver;    // "580.65.06"; empty if unknown
+  int driver_cuda = 0;     // newest CUDA version that the driver supports, 13000 for 13.0
+  int runtime_cuda = 0;    // version that this program uses
+  std::string driver;      // "580.65.06"; empty if unknown
+  std::string pci_bus_id;  // "00000000:3B:00.0"
 };
 
 // The GPUs of this host.

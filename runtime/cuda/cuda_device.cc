@@ -1,5 +1,8 @@
 #include "runtime/cuda/cuda_device.h"
 
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -11,6 +14,7 @@
 #include "runtime/cuda/cuda_memory.h"
 #include "runtime/cuda/cuda_streams.h"
 #include "runtime/cuda/current_device.h"
+#include "runtime/cuda/energy_counter.h"
 #include "runtime/cuda/handles.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/plan/known_devices.h"
@@ -24,6 +28,7 @@ class CudaDevice final : public Device {
       : ordinal_(ordinal),
         info_(DeviceInfoOf(facts)),
         versions_{.driver = facts.driver, .cuda = CudaVersionText(facts.runtime_cuda)},
+        pci_bus_id_(facts.pci_bus_id),
         uploads_(std::move(uploads)) {}
 
   std::string_view name() const override { return "cuda"; }
@@ -32,6 +37,10 @@ class CudaDevice final : public Device {
 
   absl::Status MakeCurrent() override { return MakeCudaDeviceCurrent(ordinal_); }
   bool is_lost() const override { return DeviceIsLost(ordinal_); }
+  std::optional<double> Joules() const override {
+    std::call_once(energy_once_, [this] { energy_.emplace(pci_bus_id_); });
+    return energy_->Joules();
+  }
 
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
     return AllocateCudaMemory(bytes, space);
@@ -71,6 +80,9 @@ class CudaDevice final : public Device {
   const int ordinal_;
   const DeviceInfo info_;
   const PlatformVersions versions_;
+  const std::string pci_bus_id_;
+  mutable std::once_flag energy_once_;  // opening NVML takes milliseconds
+  mutable std::optional<EnergyCounter> energy_;
   absl::Mutex upload_mutex_;
   const CudaStream uploads_;
 };

@@ -38,22 +38,34 @@ absl::StatusOr<bool> PrefersShared(const KernelLaunch& launch) {
   return blocks <= kFewBlocks * static_cast<uint64_t>(multiprocessors);
 }
 
-// The most shared memory that was allowed to a function on a device so far: a smaller launch must
-// not take it from a larger one.
-absl::Status AllowSharedBytes(const void* function, int bytes) {
+// What a function was allowed on a device so far: a smaller launch must not take it from a larger
+// one. Each device needs it, and a Program is compiled on one and launched on all.
+absl::Status Allow(const KernelLaunch& launch) {
+  if (launch.shared_bytes <= kDefaultSharedBytes && launch.cluster <= kDefaultCluster) {
+    return absl::OkStatus();
+  }
   struct Allowed {
-    absl::Mutex mutex;
-    std::map<std::pair<int, const void*>, int> bytes ABSL_GUARDED_BY(mutex);
+    int shared_bytes = kDefaultSharedBytes, cluster = kDefaultCluster;
   };
-  static Allowed& allowed = *new Allowed;
+  struct Table {
+    absl::Mutex mutex;
+    std::map<std::pair<int, const void*>, Allowed> allowed ABSL_GUARDED_BY(mutex);
+  };
+  static Table& table = *new Table;
   int device = 0;
   RETURN_IF_ERROR(CUDA_STATUS(cudaGetDevice, &device));
-  absl::MutexLock lock(allowed.mutex);
-  int& most = allowed.bytes.try_emplace({device, function}, kDefaultSharedBytes).first->second;
-  if (bytes <= most) return absl::OkStatus();
-  RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, function,
-                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  most = bytes;
+  absl::MutexLock lock(table.mutex);
+  Allowed& allowed = table.allowed[{device, launch.function}];
+  if (launch.shared_bytes > allowed.shared_bytes) {
+    RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, launch.function,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
+    allowed.shared_bytes = launch.shared_bytes;
+  }
+  if (launch.cluster > allowed.cluster) {
+    RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, launch.function,
+                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    allowed.cluster = launch.cluster;
+  }
   return absl::OkStatus();
 }
 
@@ -74,14 +86,12 @@ absl::Status PrepareKernel(const KernelLaunch& launch) {
   const PhaseTimer timer(RunPhase::kLoad);
   const OutsideCaptures lock;  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
-  RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));
-  if (launch.cluster <= kDefaultCluster) return absl::OkStatus();
-  return CUDA_STATUS(cudaFuncSetAttribute, launch.function,
-                     cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  return Allow(launch);
 }
 
 absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRef stream) {
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(Allow(launch));
   std::array<cudaLaunchAttribute, 3> attributes = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = ToDim3(launch.grid);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,6 +116,9 @@ class Device {
   // Makes it the current GPU of the calling thread. A thread must call it before it uses the
   // Device, its StreamSets and Steps, or Engines that compile for it.
   virtual absl::Status MakeCurrent() { return absl::OkStatus(); }
+  // What it has used since some fixed time, counted in steps of tenths of a second; nullopt:
+  // unknown.
+  virtual std::optional<double> Joules() const { return std::nullopt; }
   virtual bool is_lost() const { return false; }            // no call to it succeeds any more
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
   // Whether Steps may access the caller's memory at `data` in place: for a GPU its own memory, not

@@ -315,7 +315,10 @@ absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
     if (captured.ok()) graph_ = *std::move(graph);
     if (captured.ok() && options_.captures != nullptr) ++*options_.captures;
   }
-  if (captured.code() != absl::StatusCode::kUnimplemented) return captured;
+  // A driver that refuses marks within a graph still runs the Steps.
+  const bool is_refused =
+      absl::IsUnimplemented(captured) || (options_.times_steps && absl::IsInternal(captured));
+  if (!is_refused) return captured;
   capture_note_ = std::string(captured.message());
   return absl::OkStatus();
 }
@@ -385,9 +388,9 @@ absl::Status Executor::LaunchStep(int index) {
   const absl::Status launched =
       launchable.on_host ? streams_->LaunchOnHost(stream, *launchable.step, args, scratch)
                          : streams_->Launch(stream, *launchable.step, args, scratch);
-  if (!absl::IsInternal(launched)) return launched;
-  const Node& node = *program_->partitions[index].chosen.nodes[0];
-  return absl::InternalError(absl::StrCat(Where(node), ": ", launched.message()));
+  const std::vector<const Node*>& nodes = program_->partitions[index].chosen.nodes;
+  if (!absl::IsInternal(launched) || nodes.empty()) return launched;
+  return absl::InternalError(absl::StrCat(Where(*nodes[0]), ": ", launched.message()));
 }
 
 }  // namespace onnx_cudnn

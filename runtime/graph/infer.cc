@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/exception.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/conversion.h"
 #include "runtime/graph/correct_type.h"
@@ -288,7 +289,7 @@ absl::Status InferOrFail(Graph& graph, Node& node, Knowledge& knowledge) {
     return Annotate(InferUnannotated(graph, node, knowledge), Where(node));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(Where(node), ": no memory left to infer its types"));
+        absl::StrCat(Where(node), ": no memory left to infer its types", LimitOfProcess()));
   } catch (const std::exception& e) {
     if (HasUntypedInput(node)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(Where(node), ": ", e.what()));

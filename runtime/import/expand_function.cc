@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/function.h"
+#include "runtime/base/exception.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
@@ -152,7 +153,8 @@ absl::StatusOr<Graph> ExpandFunction(const Node& node) {
   try {
     return Expand(node);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory left to expand its function");
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory left to expand its function", LimitOfProcess()));
   } catch (const std::exception& e) {
     return absl::InvalidArgumentError(Clean(e.what()));
   }

@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/exception.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/import/external_data.h"
@@ -25,7 +26,8 @@ absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) 
   try {
     return load();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory left to load it");
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory left to load it", LimitOfProcess()));
   } catch (const std::exception& e) {
     return absl::InvalidArgumentError(Clean(e.what()));
   }

@@ -1,9 +1,10 @@
 #include "runtime/session/network_benchmark.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
@@ -19,17 +20,25 @@ using ProgramPtr = std::shared_ptr<const Program>;
 constexpr int kRounds = 3;
 constexpr double kRoundMs = 20;
 constexpr double kLeastRuns = 3, kMostRuns = 20;  // runs per round
-// Runs of this length may be limited by the GPU's power, which takes tenths of a second to show:
-// half a second for each Program, of which the first round only warms the GPU up.
-constexpr double kLongRunMs = 2, kLongRoundMs = 170;
+// Runs of this length may be limited by the GPU's power.
+constexpr double kLongRunMs = 0.5;
+constexpr double kLoadedRoundMs = 250;
+constexpr double kRivalShare = 1.15;               // of the fastest's time
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // pinned at once
+
+// Runs back to back.
+struct Loaded {
+  int runs = 0;
+  double ms = 0, joules = 0;
+  bool has_joules = true;
+};
 
 // A Program with its own memory.
 class Runner {
  public:
   static absl::StatusOr<Runner> Create(std::shared_ptr<const Program> program, Device& device,
-                                       ConstantStore& constants, bool capture, Beside beside) {
-    Runner runner(beside);
+                                       ConstantStore& constants, bool capture) {
+    Runner runner;
     const Graph& graph = program->graph;
     for (const Value* input : graph.inputs()) RETURN_IF_ERROR(runner.AddInput(*input, device));
     for (const GraphOutput& output : graph.outputs()) {
@@ -43,22 +52,30 @@ class Runner {
     return runner;
   }
 
-  bool is_long() const { return beside_ == Beside::kNothing && last_ms_ >= kLongRunMs; }
-
-  // The median over the runs of one round, which takes `most_ms` unless that is for too few runs.
+  // The median over the runs of one short round, which takes `most_ms` unless that is for too few
+  // runs.
   absl::StatusOr<double> MedianMs(double most_ms) {
-    const double round_ms = std::min(is_long() ? kLongRoundMs : kRoundMs, most_ms);
-    double runs = std::max(round_ms / last_ms_, kLeastRuns);
-    if (!is_long()) runs = std::min(runs, kMostRuns);
+    const double runs = std::clamp(std::min(kRoundMs, most_ms) / last_ms_, kLeastRuns, kMostRuns);
     ASSIGN_OR_RETURN(std::vector<double> ms,
                      executor_->Time(inputs_, outputs_, static_cast<int>(runs)));
     std::nth_element(ms.begin(), ms.begin() + ms.size() / 2, ms.end());
     return last_ms_ = std::max(ms[ms.size() / 2], 1e-3);
   }
 
- private:
-  explicit Runner(Beside beside) : beside_(beside) {}
+  // Runs back to back for `ms`.
+  absl::Status Load(double ms, Device& device, Loaded& loaded) {
+    const auto runs = static_cast<int>(std::max(ms / last_ms_, kLeastRuns));
+    const std::optional<double> before = device.Joules();
+    ASSIGN_OR_RETURN(const std::vector<double> each, executor_->Time(inputs_, outputs_, runs));
+    const std::optional<double> after = device.Joules();
+    loaded.runs += runs;
+    loaded.ms += std::accumulate(each.begin(), each.end(), 0.0);
+    loaded.has_joules &= before.has_value() && after.has_value();
+    if (loaded.has_joules) loaded.joules += *after - *before;
+    return absl::OkStatus();
+  }
 
+ private:
   // Adds an input of numbers like those of real runs: a GPU needs less power for zeros. Indices are
   // 0, which is always in range.
   absl::Status AddInput(const Value& input, Device& device) {
@@ -85,7 +102,8 @@ class Runner {
     return done;
   }
 
-  Beside beside_;
+  Runner() = default;
+
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
@@ -93,9 +111,61 @@ class Runner {
   double last_ms_ = kRoundMs;
 };
 
+using Check = absl::FunctionRef<absl::Status()>;
+
+double LeftMs(absl::Time until) {
+  return std::max(absl::ToDoubleMilliseconds(until - absl::Now()), 0.0);
+}
+
+// The first step of TimeNetworks. Every Program has one round whatever the time.
+absl::Status TimeShort(std::vector<Runner>& runners, Check check, absl::Time until,
+                       std::vector<NetworkTime>& times) {
+  const size_t turns = kRounds * runners.size();
+  for (size_t turn = 0; turn < turns; ++turn) {
+    RETURN_IF_ERROR(check());
+    const size_t i = turn % runners.size();
+    const bool is_first = turn < runners.size();
+    if (!is_first && LeftMs(until) == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const double ms,
+                     runners[i].MedianMs(LeftMs(until) / static_cast<double>(turns - turn)));
+    times[i].ms = is_first ? ms : std::min(times[i].ms, ms);
+  }
+  return absl::OkStatus();
+}
+
+// The second step.
+absl::Status TimeLoaded(std::vector<Runner>& runners, Device& device, Check check, absl::Time until,
+                        std::vector<NetworkTime>& times) {
+  const auto is_faster = [](const NetworkTime& a, const NetworkTime& b) { return a.ms < b.ms; };
+  const size_t fastest = std::min_element(times.begin(), times.end(), is_faster) - times.begin();
+  const double fastest_ms = times[fastest].ms;
+  if (fastest_ms < kLongRunMs) return absl::OkStatus();
+  std::vector<size_t> rivals;
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (times[i].ms <= kRivalShare * fastest_ms) rivals.push_back(i);
+  }
+  std::vector<Loaded> loaded(times.size());
+  Loaded warm_up;
+  const size_t turns = 1 + 2 * rivals.size();
+  for (size_t turn = 0; turn < turns; ++turn) {
+    RETURN_IF_ERROR(check());
+    const double ms = std::min(kLoadedRoundMs, LeftMs(until) / static_cast<double>(turns - turn));
+    if (ms == 0) return absl::OkStatus();  // the short rounds count
+    const size_t i = turn == 0 ? fastest : rivals[(turn - 1) % rivals.size()];
+    RETURN_IF_ERROR(runners[i].Load(ms, device, turn == 0 ? warm_up : loaded[i]));
+  }
+  const double slowdown = loaded[fastest].ms / loaded[fastest].runs / fastest_ms;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const Loaded& l = loaded[i];
+    times[i].ms = l.runs == 0 ? times[i].ms * slowdown : l.ms / l.runs;
+    if (l.runs > 0 && l.has_joules) times[i].joules = l.joules / l.runs;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<double>> TimeNetworks(
+absl::StatusOr<std::vector<NetworkTime>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
     Beside beside, const std::atomic<bool>* cancel, absl::Time until) {
   const auto check = [&] {
@@ -106,31 +176,30 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
   std::vector<Runner> runners;
   for (const auto& program : programs) {
     RETURN_IF_ERROR(check());
-    ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture, beside));
+    ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture));
     runners.push_back(std::move(runner));
   }
-  std::vector<double> least(programs.size(), std::numeric_limits<double>::infinity());
-  for (int turn = 0, turns = kRounds * static_cast<int>(runners.size()); turn < turns; ++turn) {
-    RETURN_IF_ERROR(check());
-    const size_t i = turn % runners.size();
-    const double left_ms = absl::ToDoubleMilliseconds(until - absl::Now());
-    ASSIGN_OR_RETURN(const double ms, runners[i].MedianMs(std::max(left_ms, 0.0) / (turns - turn)));
-    const bool is_first_round = turn < static_cast<int>(runners.size());
-    if (!is_first_round || !runners[i].is_long()) least[i] = std::min(least[i], ms);
+  std::vector<NetworkTime> times(programs.size());
+  RETURN_IF_ERROR(TimeShort(runners, check, until, times));
+  if (beside == Beside::kNothing) {
+    RETURN_IF_ERROR(TimeLoaded(runners, device, check, until, times));
   }
-  return least;
+  return times;
 }
 
 absl::StatusOr<StrategyResult> BenchmarkStrategies(absl::Span<const StrategyProgram> programs,
                                                    Device& device, bool capture, absl::Time until) {
   std::vector<ProgramPtr> all;
   for (const StrategyProgram& p : programs) all.push_back(p.program);
-  const absl::StatusOr<std::vector<double>> ms =
+  const absl::StatusOr<std::vector<NetworkTime>> times =
       TimeNetworks(all, device, capture, Beside::kNothing, /*cancel=*/nullptr, until);
-  if (absl::IsFailedPrecondition(ms.status()) || absl::IsCancelled(ms.status())) return ms.status();
-  if (!ms.ok()) return StrategyResult{programs[0], ms.status()};
-  const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
-  return StrategyResult{programs[best], (*ms)[best]};
+  const absl::Status& status = times.status();
+  if (absl::IsFailedPrecondition(status) || absl::IsCancelled(status)) return status;
+  if (!times.ok()) return StrategyResult{programs[0], status};
+  const auto best =
+      std::min_element(times->begin(), times->end(),
+                       [](const NetworkTime& a, const NetworkTime& b) { return a.ms < b.ms; });
+  return StrategyResult{programs[best - times->begin()], *best};
 }
 
 }  // namespace onnx_cudnn

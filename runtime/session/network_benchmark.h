@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,14 +21,26 @@ namespace onnx_cudnn {
 // enqueued keeps the GPU from a Run that begins.
 enum class Beside : uint8_t { kNothing, kRuns };
 
-// Milliseconds of a run of each Program on seeded inputs: the minimum over a few rounds of the
-// median per round; Programs alternate within a round. Beside nothing, rounds of runs that take
-// milliseconds last longer, until the GPU's clock is the one under load. All Programs are resident
-// at once, each with its arena, inputs and outputs, and a second copy of the weights.
+// One run of a Program.
+struct NetworkTime {
+  double ms = 0;
+  std::optional<double> joules = {};  // nullopt: not timed under load, or the Device counts none
+};
+
+// Times each Program on seeded inputs, in rounds in which Programs alternate.
+// 1. Short rounds, beside nothing with an idle GPU's clock: the minimum over three rounds of the
+//    median of a round.
+// 2. Beside nothing, if the fastest takes 0.5 ms or more, power may limit the clock, which takes
+//    tenths of a second to show. Those within 15 % of the fastest are timed again: after a quarter
+//    of a second that warms up, each for half a second, whose mean counts; the others' times become
+//    longer by what the fastest's became.
+// All Programs are resident at once, each with its arena, inputs and outputs, and a second copy of
+// the weights.
 //   cancel  checked before each Program of each round; may be null
-//   until   when it should end: rounds become as short as that requires, but for a few runs
+//   until   when it should end: rounds become as short as that requires, and then each Program runs
+//           three times
 //   errors  Unimplemented: string inputs. Cancelled. Those of the Device
-absl::StatusOr<std::vector<double>> TimeNetworks(
+absl::StatusOr<std::vector<NetworkTime>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
     Beside beside = Beside::kNothing, const std::atomic<bool>* cancel = nullptr,
     absl::Time until = absl::InfiniteFuture());
@@ -39,7 +52,7 @@ struct StrategyProgram {
 };
 struct StrategyResult {
   StrategyProgram fastest;
-  absl::StatusOr<double> ms;  // of one run, or why the Programs were not timed
+  absl::StatusOr<NetworkTime> time;  // or why the Programs were not timed
 };
 
 // The fastest of `programs`, of which there is at least one; if timing fails, the first one.

@@ -1,5 +1,6 @@
 #include "runtime/session/program_builder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <map>
@@ -116,6 +117,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   }
   std::optional<UntimedPricer> untimed;
   if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
+  std::optional<UntunedPricer> untuned;
+  if (strategy.is_untuned && pricer != nullptr) pricer = &untuned.emplace(*pricing.tuner);
   BuildOptions options = OptionsFor(key);
   options.cover = cover;
   options.saves_cover = pricing.benchmarks_networks;
@@ -180,8 +183,10 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildMeasured(
   return program.ok() ? program : BuildBy(first, options_.streams, key, pricing);
 }
 
-absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
-    const ProgramTable::Key& key, const Graph& bound, const Pricing& pricing) const {
+absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const ProgramTable::Key& key,
+                                                                      const Graph& bound,
+                                                                      const Pricing& pricing,
+                                                                      bool is_known) const {
   std::list<WeightedPricer> weighted;
   std::vector<CoverSearch> searches;
   for (const SearchStrategy& strategy : SearchStrategies()) {
@@ -208,11 +213,14 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
     programs.push_back({&strategy, std::move(program)});
   }
-  if (programs.empty()) {  // of a Graph without Nodes
-    const SearchStrategy& first = SearchStrategies().front();
-    ASSIGN_OR_RETURN(ProgramPtr program, BuildBy(first, options_.streams, key, pricing));
-    programs.push_back({&first, std::move(program)});
-  }
+  if (!programs.empty() && (is_known || absl::Now() > pricing.until)) return programs;
+  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
+  const bool is_tuned =
+      std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
+        return SameCandidates(*tuned.program, *untuned, device_.target()) &&
+               SameVariants(*tuned.program, *untuned);
+      });
+  if (!is_tuned) programs.push_back({&Untuned(), std::move(untuned)});
   return programs;
 }
 
@@ -220,14 +228,16 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                                                                      const Graph& bound,
                                                                      const std::string& network,
                                                                      const Pricing& pricing) const {
-  ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs, BuildAll(key, bound, pricing));
+  std::optional<PlanEntry> known = pricing.plan_cache->Find(device_.target().info.name, network);
+  ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs,
+                   BuildAll(key, bound, pricing, known.has_value()));
   ASSIGN_OR_RETURN(
       const StrategyResult result,
       BenchmarkStrategies(programs, device_.device(), options_.cuda_graph, pricing.until));
   const StrategyProgram& fastest = result.fastest;
-  if (!result.ms.ok()) {
+  if (!result.time.ok()) {
     notes_.AddTuneNote(
-        absl::StrCat("whole networks were not timed: ", result.ms.status().message()));
+        absl::StrCat("whole networks were not timed: ", result.time.status().message()));
     return fastest.program;
   }
   const PlatformVersions platform = device_.device().versions();
@@ -235,7 +245,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                      .signature = network,
                      .engine = "network",
                      .variant = std::string(fastest.strategy->name),
-                     .us = 1e3 * *result.ms,
+                     .us = 1e3 * result.time->ms,
+                     .joules = result.time->joules,
                      .workspace_bytes = fastest.program->memory.arena_bytes,
                      .checked = true,
                      .engine_version = "",
@@ -243,7 +254,6 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                      .cuda = platform.cuda,
                      .date = Today(),
                      .saved = fastest.program->cover};
-  std::optional<PlanEntry> known = pricing.plan_cache->Find(entry.device, network);
   const bool was_faster = known.has_value() && known->us <= entry.us;
   if (was_faster) entry = *std::move(known);
   const bool is_complete = pricing.tuner->HasBudget();

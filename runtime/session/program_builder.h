@@ -97,10 +97,11 @@ class ProgramBuilder {
   //   bound  the Graph of `key`
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, const Graph& bound,
                                        const std::string& network, const Pricing& pricing) const;
-  // By all strategies, those that differ; at least one.
+  // By all strategies and untuned, those that differ; at least one.
+  //   is_known  the untuned one was timed before: it is left out
   absl::StatusOr<std::vector<StrategyProgram>> BuildAll(const ProgramTable::Key& key,
-                                                        const Graph& bound,
-                                                        const Pricing& pricing) const;
+                                                        const Graph& bound, const Pricing& pricing,
+                                                        bool is_known) const;
 
   const Graph& graph_;
   const std::vector<ValueInfo>& inputs_;

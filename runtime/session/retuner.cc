@@ -93,13 +93,13 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
     return absl::StrCat("the ", built, " program is the one that serves");
   }
   RETURN_IF_ERROR(pools_.CheckFitsBeside(*serving, *tuned));
-  ASSIGN_OR_RETURN(const std::vector<double> ms,
+  ASSIGN_OR_RETURN(const std::vector<NetworkTime> timed,
                    TimeNetworks({{serving->shared_program(), tuned}}, device_.device(),
                                 options_.cuda_graph, Beside::kRuns, &stop));
   const std::string times =
       absl::StrFormat("a run of the %s program takes %.1f us, of the one before %.1f us", built,
-                      1e3 * ms[1], 1e3 * ms[0]);
-  if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
+                      1e3 * timed[1].ms, 1e3 * timed[0].ms);
+  if (timed[1].ms > kWorthASwap * timed[0].ms) return absl::StrCat(times, ": that one stays");
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
   // Its Executors are created before the swap, so that no Run waits for memory or lacks it.
   RETURN_IF_ERROR(pool->MakeReady(*serving));

@@ -16,6 +16,8 @@ constexpr SearchStrategy kStrategies[] = {
     {.name = "greedy", .partitioner = Greedy},
 };
 
+constexpr SearchStrategy kUntuned = {.name = "untuned", .partitioner = Greedy, .is_untuned = true};
+
 bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
 
 // A Signature starts with the name of its Engine.
@@ -27,7 +29,10 @@ std::string_view EngineIn(std::string_view signature) {
 
 absl::Span<const SearchStrategy> SearchStrategies() { return kStrategies; }
 
+const SearchStrategy& Untuned() { return kUntuned; }
+
 const SearchStrategy* FindStrategy(std::string_view name) {
+  if (name == kUntuned.name) return &kUntuned;
   for (const SearchStrategy& strategy : kStrategies) {
     if (strategy.name == name) return &strategy;
   }

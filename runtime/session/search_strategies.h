@@ -12,6 +12,7 @@
 #include "passes/partition/pins.h"
 #include "runtime/plan/pricer.h"
 #include "runtime/plan/program.h"
+#include "runtime/tune/tuner.h"
 
 namespace onnx_cudnn {
 
@@ -23,11 +24,15 @@ struct SearchStrategy {
   double library_factor = 1;
   // The search knows predictions alone, as without tuning; the Variants are the measured ones.
   bool is_predicted = false;
+  // Nothing measured is used: the Program that runs without tuning.
+  bool is_untuned = false;
 };
 
 // The cost search with unmodified times comes first, greedy last.
 absl::Span<const SearchStrategy> SearchStrategies();
-// nullptr: unknown name.
+// What tuning must not be slower than: Greedy's partitions, each with its first Variant.
+const SearchStrategy& Untuned();
+// Of these all. nullptr: unknown name.
 const SearchStrategy* FindStrategy(std::string_view name);
 
 // The prices and choices of another Pricer, with the times of libraries multiplied.
@@ -57,6 +62,22 @@ class UntimedPricer final : public Pricer {
 
  private:
   Pricer& pricer_;
+};
+
+// The first Variants, without times.
+class UntunedPricer final : public Pricer {
+ public:
+  explicit UntunedPricer(const Tuner& tuner) : tuner_(tuner) {}
+  std::optional<double> MeasuredUs(const std::string& /*signature*/) const override {
+    return std::nullopt;
+  }
+  absl::StatusOr<std::vector<Choice>> Choose(
+      absl::Span<const Candidate* const> candidates) override {
+    return tuner_.First(candidates);
+  }
+
+ private:
+  const Tuner& tuner_;
 };
 
 // The plan cache key of a whole static Graph, as Signature is for a Candidate.

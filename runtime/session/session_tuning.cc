@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 
@@ -72,6 +73,7 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
     };
   } else {
     pricing.benchmarks_networks = measures_in_foreground_;
+    pricing.until = EndOfBudget(tuner_.get());
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder_.Build(key, pricing));
   if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
@@ -122,10 +124,17 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildSegment(
   Tuner* const tuner = segment_tuner_ == nullptr ? tuner_.get() : segment_tuner_.get();
   const Pricing pricing{.tuner = tuner,
                         .plan_cache = plan_cache_.get(),
-                        .benchmarks_networks = measures_in_foreground_};
+                        .benchmarks_networks = measures_in_foreground_,
+                        .until = EndOfBudget(tuner)};
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder.Build(key, pricing, bind_ms));
   if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
   return program;
+}
+
+absl::Time SessionTuning::EndOfBudget(const Tuner* tuner) const {
+  const bool is_worker = until_ != absl::InfiniteFuture();
+  if (tuner == nullptr || is_worker) return until_;
+  return absl::Now() + absl::Seconds(tuner->LeftS());
 }
 
 TunerStats SessionTuning::tuner_stats() const {

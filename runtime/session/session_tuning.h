@@ -77,6 +77,8 @@ class SessionTuning {
  private:
   SessionTuning(const SessionOptions& options, const SessionDevice& device,
                 const ProgramBuilder& builder, SessionNotes& notes, absl::Time until);
+  // When timing whole networks in this process should end.
+  absl::Time EndOfBudget(const Tuner* tuner) const;
   // Records the reason if there is none.
   void MakeWorker(const SessionOptions& options, const ModelSource& source);
 

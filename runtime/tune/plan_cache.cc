@@ -64,6 +64,7 @@ const char* FirstWrong(Json& json, PlanEntry& entry) {
   if (!Take(json, "checked", entry.checked)) return "checked";
   if (!Take(json, "date", entry.date)) return "date";
   if (json.contains("partial") && !Take(json, "partial", entry.is_partial)) return "partial";
+  if (json.contains("joules") && !Take(json, "joules", entry.joules.emplace())) return "joules";
   if (json.contains("saved") && !Take(json, "saved", entry.saved)) return "saved";
   const auto versions = json.find("versions");
   const bool has_versions = versions != json.end() && versions->is_object() &&
@@ -109,6 +110,7 @@ Json ToJson(const PlanEntry& e) {
           {"checked", e.checked},
           {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
           {"date", e.date}});
+  if (e.joules.has_value()) json["joules"] = *e.joules;
   if (e.is_partial) json["partial"] = true;
   if (!e.saved.empty()) json["saved"] = e.saved;
   return json;

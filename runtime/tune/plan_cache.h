@@ -7,10 +7,10 @@
 //    "failed": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
 //      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
-// "failed", "saved" and "partial" are optional. An entry of the engine "network" describes a whole
-// network: the fastest search strategy (runtime/session/search_strategies.h), the time of a run,
-// and as "saved" its cover (passes/partition/saved_cover.h), behind a line "complete" if the budget
-// was not used up.
+// "failed", "saved", "joules" and "partial" are optional. An entry of the engine "network"
+// describes a whole network: the fastest search strategy (runtime/session/search_strategies.h), the
+// time of a run, and as "saved" its cover (passes/partition/saved_cover.h), behind a line
+// "complete" if the budget was not used up.
 //   errors  InvalidArgument: the file is not a plan cache, with its name and the number of the
 //           entry; it is then not overwritten. Those of runtime/base/file.h
 #pragma once
@@ -34,6 +34,7 @@ namespace onnx_cudnn {
 struct PlanEntry {
   std::string device, signature, engine, variant;
   double us = 0;
+  std::optional<double> joules = {};  // of a run; only of whole networks, where it was measured
   int64_t workspace_bytes = 0;
   bool checked = false;     // against the references of its Nodes; false: those failed
   bool is_partial = false;  // other Variants were not tried; a Tuner with a budget does

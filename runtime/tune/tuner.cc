@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -169,10 +170,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   if (!measures) pool_.FreeKept(Space::kHost);
   const bool ended = measures && !HasBudget();
   RETURN_IF_ERROR(ForAll(ended ? 0 : left.size(), [&](size_t i) -> absl::Status {
-    absl::StatusOr<Choice> choice = FirstThatCompiles(
-        *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
-    if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
-    left[i].choice = *std::move(choice);
+    ASSIGN_OR_RETURN(left[i].choice, FirstOf(*left[i].trials));
     return absl::OkStatus();
   }));
   for (Task& task : left) {
@@ -185,6 +183,36 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     if (task.has_step()) built_.Put(task.trials->signature(), task.choice);
     choices[task.index] = std::move(task.choice);
   }
+  return choices;
+}
+
+// The cache may have saved it.
+absl::StatusOr<Choice> Tuner::FirstOf(const Trials& trials) const {
+  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, trials.signature());
+  const bool may_load =
+      entry.has_value() && entry->engine_version == trials.candidate().engine->version();
+  const auto compile = [&](const Variant& v) {
+    return may_load && entry->variant == v.text ? trials.Load(*entry) : trials.Compile(v);
+  };
+  absl::StatusOr<Choice> choice = FirstThatCompiles(trials.candidate(), target_, compile);
+  if (!choice.ok()) return Annotate(choice.status(), NameOf(trials.candidate()));
+  return choice;
+}
+
+absl::StatusOr<std::vector<Choice>> Tuner::First(
+    absl::Span<const Candidate* const> candidates) const {
+  std::vector<Choice> choices(candidates.size());
+  RETURN_IF_ERROR(ForAll(candidates.size(), [&](size_t i) -> absl::Status {
+    const std::string signature = Signature(*candidates[i], target_);
+    if (std::optional<Choice> kept = first_.Find(signature); kept.has_value()) {
+      choices[i] = *std::move(kept);
+      return absl::OkStatus();
+    }
+    const Trials trials(*candidates[i], target_, signature,
+                        cache_.Failed(target_.info.name, signature), options_.observer);
+    ASSIGN_OR_RETURN(choices[i], FirstOf(trials));
+    return absl::OkStatus();
+  }));
   return choices;
 }
 
@@ -227,8 +255,8 @@ absl::Status Tuner::Compile(absl::Span<const Task> tasks, CompileJobs& jobs,
     const absl::Time start = absl::Now();
     absl::Status status;
     if (begins) {
+      const absl::Cleanup ends = [&] { compilations.End(); };
       status = benchmarks[job.task].Compile(job.variant);
-      compilations.End();
     } else if (job.variant < benchmarks[job.task].variants()) {
       benchmarks[job.task].LeaveOut(job.variant);
     }
@@ -253,15 +281,17 @@ absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   absl::Status compiled;
   const auto compile = [&, limit = ThreadPool::limit()] {
     const ThreadPool::Limit same(limit);
+    const absl::Cleanup closes = [&] { jobs.Close(); };
     compiled = Compile(tasks, jobs, compilations, benchmarks);
-    jobs.Close();
   };
   absl::Status timed;
   if (options_.compilers && !options_.one_at_a_time) {
-    std::thread beside(compile);
-    timed = TimeReady(tasks, jobs, benchmarks, since);
-    compilations.Stop();
-    beside.join();
+    std::future<void> beside = std::async(std::launch::async, compile);
+    {
+      const absl::Cleanup stops = [&] { compilations.Stop(); };
+      timed = TimeReady(tasks, jobs, benchmarks, since);
+    }
+    beside.get();  // throws what compiling threw
   } else {
     compile();
     if (compiled.ok()) timed = TimeReady(tasks, jobs, benchmarks, since);
@@ -269,7 +299,9 @@ absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   RETURN_IF_ERROR(timed);
   RETURN_IF_ERROR(compiled);
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!tasks[i].is_measured) tasks[i].choice = benchmarks[i].untimed();
+    if (tasks[i].is_measured) continue;
+    tasks[i].choice = benchmarks[i].untimed();
+    KeepFirst(tasks[i], benchmarks[i]);
   }
   pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
   return absl::OkStatus();
@@ -300,12 +332,22 @@ absl::Status Tuner::TimeReady(absl::Span<Task> tasks, CompileJobs& jobs,
       tasks[i].choice = benchmarks[i].choice();
       tasks[i].is_measured = true;
       Note(tasks[i], benchmarks[i]);
+      KeepFirst(tasks[i], benchmarks[i]);
     }
     const absl::Time now = absl::Now();
     absl::MutexLock lock(mutex_);
     stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
   } while (MayGoOn());
   return absl::OkStatus();
+}
+
+void Tuner::KeepFirst(const Task& task, const VariantBenchmark& benchmark) {
+  Choice first = benchmark.untimed();
+  const bool failed =
+      std::any_of(benchmark.failed().begin(), benchmark.failed().end(),
+                  [&](const FailedVariant& f) { return f.variant == first.variant.text; });
+  if (first.compiled.step() == nullptr || failed) return;
+  first_.Put(task.trials->signature(), std::move(first));
 }
 
 void Tuner::Note(const Task& task, const VariantBenchmark& benchmark) {

@@ -67,10 +67,14 @@ class Tuner final : public Pricer {
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
   bool RanOut() const override;
+  // The first Variant of each that compiles and has not failed, as without tuning. One that was
+  // compiled for measuring is not compiled again.
+  absl::StatusOr<std::vector<Choice>> First(absl::Span<const Candidate* const> candidates) const;
   TunerStats stats() const;
   // Whether none of `candidates` would be measured, whatever the budget.
   bool Knows(absl::Span<const Candidate* const> candidates) const;
   void AddBudget(double seconds);
+  double LeftS() const;    // of the budget, and until the options' end
   bool HasBudget() const;  // whether something more may be measured
 
  private:
@@ -79,7 +83,6 @@ class Tuner final : public Pricer {
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool MayGoOn();
   size_t NextBatch() const;
-  double LeftS() const;
   void TakeKnown(Task& task);
   absl::Status Measure(absl::Span<Task> tasks);
   absl::Status Compile(absl::Span<const Task> tasks, CompileJobs& jobs, Compilations& compilations,
@@ -87,6 +90,8 @@ class Tuner final : public Pricer {
   absl::Status TimeReady(absl::Span<Task> tasks, CompileJobs& jobs,
                          std::vector<VariantBenchmark>& benchmarks, absl::Time& since);
   void Note(const Task& task, const VariantBenchmark& benchmark);
+  void KeepFirst(const Task& task, const VariantBenchmark& benchmark);
+  absl::StatusOr<Choice> FirstOf(const Trials& trials) const;
 
   const Target& target_;
   Device& device_;
@@ -95,6 +100,7 @@ class Tuner final : public Pricer {
   const TunerOptions options_;
   absl::Mutex measuring_;  // held while Steps are timed
   BuiltPlans built_{kMostBuilt};
+  mutable BuiltPlans first_{kMostBuilt};  // the first Variants of what was measured
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);
   bool is_over_ ABSL_GUARDED_BY(mutex_) =

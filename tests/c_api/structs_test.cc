@@ -81,7 +81,7 @@ TEST(CApiStructsTest, UnknownFieldsMustBeZero) {
   later.known.struct_size = sizeof(later);
   EXPECT_EQ(Load(&later.known), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
   later.appended = 1;
-  ExpectStatus(Load(&later.known), ONNX_CUDNN_INVALID_ARGUMENT, "a field at byte 224 is set");
+  ExpectStatus(Load(&later.known), ONNX_CUDNN_INVALID_ARGUMENT, "a field at byte 240 is set");
 
   const SessionHandle session = LoadOnCpu(ReluModel());
   Later<onnx_cudnn_run_options> run = {};

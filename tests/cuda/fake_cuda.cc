@@ -62,6 +62,8 @@ struct State {
 
 State* state = nullptr;
 thread_local int current_device = 0;
+// {(ordinal, function): bytes}; as in a driver, of the process.
+std::map<std::pair<int, const void*>, int> shared_bytes_of;
 
 bool LosesDevice(cudaError_t error) {
   return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
@@ -416,6 +418,9 @@ cudaError_t EnqueueKernel(const cudaLaunchConfig_t& config, const void* function
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
                                 void** arguments) {
   COUNT();
+  const auto allowed = shared_bytes_of.find({current_device, function});
+  const int most = allowed == shared_bytes_of.end() ? 48 << 10 : allowed->second;
+  if (config->dynamicSmemBytes > static_cast<size_t>(most)) return cudaErrorInvalidValue;
   state->last_launch = *config;
   std::copy(config->attrs, config->attrs + config->numAttrs, state->last_attributes.begin());
   if (arguments == nullptr) return Enqueue(config->stream, [] { ++state->launches; });
@@ -434,10 +439,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   return state->options.has_code ? cudaSuccess : cudaErrorNoKernelImageForDevice;
 }
 
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   COUNT();
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
     state->shared_bytes_allowed = value;
+    shared_bytes_of[{current_device, function}] = value;
   }
   return cudaSuccess;
 }

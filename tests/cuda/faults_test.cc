@@ -25,7 +25,7 @@ TEST(CudaFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
     return status;
   };
   // All calls but those that only return details of an error.
-  EXPECT_EQ(FailEachCall<FakeCuda>(scenario, IsRelease), 33u);
+  EXPECT_EQ(FailEachCall<FakeCuda>(scenario, IsRelease), 34u);
 }
 
 TEST(CudaFaultsTest, ALostDeviceIsReportedAndGetsNoMoreCalls) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/launch.h"
@@ -67,6 +69,32 @@ TEST(CudaRunTimelineTest, EventsWithinTheGraphTimeEachReplay) {
     EXPECT_EQ(cuda.launches(), 4 * 6);
   }
   EXPECT_EQ(cuda.held(), 0);
+}
+
+TEST(CudaRunTimelineTest, LaunchesAreTimedWhereTheDriverRefusesTheGraph) {
+  for (int at = 0;; ++at) {
+    FakeCuda cuda({.fail_at = at});
+    const auto device = OpenCudaDevice();
+    if (!device.ok()) continue;
+    ConstantStore constants(**device);
+    const auto executor =
+        Executor::Create(TwoBranches(), **device, constants,
+                         {.capture = true, .fixed_pointers = true, .times_steps = true});
+    if (!executor.ok()) continue;
+    const Floats x(kElements);
+    Floats y(kElements);
+    absl::Status ran;
+    for (int run = 0; run < 3 && ran.ok(); ++run) ran = (*executor)->Run({x.data()}, {y.data()});
+    ASSERT_NE(cuda.failed_call(), "") << "cudaGraphInstantiate was not called";
+    if (cuda.failed_call() != "cudaGraphInstantiate") continue;
+    EXPECT_TRUE(ran.ok()) << ran;
+    EXPECT_NE((*executor)->capture_note(), "");
+    const absl::StatusOr<RunTimeline> timeline = (*executor)->LastRun();
+    ASSERT_TRUE(timeline.ok()) << timeline.status();
+    EXPECT_FALSE(timeline->is_replay);
+    EXPECT_EQ(timeline->steps[0].us, 500);
+    break;
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/run_times.h"
 #include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/probe.h"
@@ -290,6 +291,24 @@ TEST_F(StreamsTest, ASmallerLaunchTakesNoSharedMemoryFromALargerOne) {
   launch.shared_bytes = 100'000;
   ASSERT_TRUE(PrepareKernel(launch).ok());
   EXPECT_EQ(cuda_.shared_bytes_allowed(), 200'000);
+}
+
+// Of one test alone.
+void RunWide(void* argument) { RunIncrement(argument); }
+
+// A Program is compiled on one device and launched on each.
+TEST(LaunchTest, EachDeviceAllowsTheSharedMemoryOfALaunch) {
+  FakeCuda cuda({.devices = 2});
+  KernelLaunch launch{.function = reinterpret_cast<const void*>(RunWide), .shared_bytes = 150'000};
+  ASSERT_TRUE(PrepareKernel(launch).ok());
+  Increment nothing{};
+  const void* data = &nothing;
+  void* arguments[] = {&data};
+  for (const int ordinal : {0, 1}) {
+    ASSERT_EQ(Cuda().cudaSetDevice(ordinal), cudaSuccess);
+    EXPECT_TRUE(LaunchKernel(launch, arguments, {.native = cuda.callers_stream()}).ok()) << ordinal;
+  }
+  EXPECT_EQ(Cuda().cudaSetDevice(0), cudaSuccess);
 }
 
 }  // namespace

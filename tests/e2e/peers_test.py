@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 
@@ -58,8 +59,8 @@ class PeersTest(unittest.TestCase):
         (self.folder / "onnx-cudnn-bench").write_text(script)
         os.chmod(self.folder / "onnx-cudnn-bench", 0o755)
 
-    def measure(self, who, batches, compile_seconds=60.0):
-        arguments = argparse.Namespace(who=who, models=["resnet18"], precisions=["fp16"], batches=batches, commit="abc", bench_flags="--runs 7",
+    def measure(self, who, batches, compile_seconds=60.0, threads=(1,)):
+        arguments = argparse.Namespace(who=who, models=["resnet18"], precisions=["fp16"], batches=batches, threads=threads, commit="abc", bench_flags="--runs 7",
                                        bin=self.folder, seconds=0.5, model_folder=self.folder, compile_seconds=compile_seconds)
         self.saved = []
         return peers.measure_all(arguments, {"date": "2026-11-22", "run": "r"}, lambda records: self.saved.append(json.dumps(records)))
@@ -96,6 +97,61 @@ class PeersTest(unittest.TestCase):
         [record] = self.measure(["onnx-cudnn"], [8])
         self.assertEqual(record["error"], f"{self.folder}/resnet18.onnx --device cuda --precisions fp16 --batches 8 "
                                           "--shapes 8x3x224x224 --seconds 0.5 --commit abc --runs 7")
+
+    def test_several_callers_are_configurations_of_their_own(self):
+        self.bench('#!/bin/sh\necho "$@" >&2\nexit 1\n')
+        self.peer("torch", PEER)
+        records = self.measure(["onnx-cudnn", "torch"], [8], threads=[1, 4])
+        self.assertEqual([(r["who"], r.get("threads", 1)) for r in records], [("onnx-cudnn", 1), ("onnx-cudnn", 4), ("torch", 1), ("torch", 4)])
+        self.assertNotIn("--threads", records[0]["error"])
+        self.assertIn("--shapes 8x3x224x224 --threads 4 --seconds", records[1]["error"])
+
+    def test_time_on_the_device_is_a_median(self):
+        times = iter([9.0] + [2.0] * timing.DEVICE_RUNS)
+        self.assertEqual(timing.device_ms(lambda runs: next(times) * runs), 2.0)
+
+    def test_callers_run_at_once(self):
+        meet = threading.Barrier(3)  # opens only to three at a time
+        self.assertGreater(timing.runs_per_s([lambda: meet.wait(10)] * 3, 0), 0)
+        with self.assertRaisesRegex(ValueError, "no run"):
+            timing.runs_per_s([lambda: None, self.fail_to_run], 0.01)
+
+    def fail_to_run(self):
+        raise ValueError("no run")
+
+    def test_a_program_on_a_given_stream_is_timed_by_events(self):
+        calls, began = [], []
+
+        class Cuda:
+            def __getattr__(self, name):
+                def call(*arguments):
+                    calls.append(name)
+                    if name == "cuEventElapsedTime":
+                        arguments[0]._obj.value = 1.5 * len(began)
+                    return 700 if name == "cuEventSynchronize" and len(began) > 3 else 0
+
+                return call
+
+        with unittest.mock.patch("ctypes.CDLL", lambda library: Cuda()):
+            elapsed_ms = timing.DriverStream().events_ms(lambda: began.append(1))
+        del calls[:]
+        self.assertEqual(elapsed_ms(3), 4.5)
+        self.assertEqual(calls, ["cuEventRecord", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime"])
+        with self.assertRaisesRegex(RuntimeError, "cuEventSynchronize: CUDA error 700"):
+            elapsed_ms(1)
+
+    def test_onnxruntime_without_a_stream_or_a_graph_is_still_measured(self):
+        tried = []
+
+        def measure_layout(model, graph, stream):
+            tried.append((graph, stream))
+            if graph:
+                raise ValueError("no graph")
+            return {"cuda_graph": graph, "clock": stream}
+
+        with unittest.mock.patch.multiple(onnxruntime_peer, measure_layout=measure_layout, DriverStream=lambda: "events"):
+            self.assertEqual(onnxruntime_peer.measure_some_layout("model"), {"cuda_graph": False, "clock": "events"})
+        self.assertEqual(tried, [(True, "events"), (True, None), (False, "events")])
 
     def test_without_a_gpu_we_are_left_out(self):
         self.bench("#!/bin/sh\nexit 5\n")

@@ -1,7 +1,8 @@
-"""The pictures in documents are the output of tools/bench/plots.py for the committed records; steps.py reads plan caches."""
+"""The pictures in documents are the output of tools/bench/plots.py for the committed records; steps.py reads profiles."""
 
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -35,20 +36,9 @@ def texts(svg):
     return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def partition(flops, **fields):
-    return {"nodes": ["cast", "conv1", "relu1"], "ops": ["Cast", "Conv", "Relu"], "engine": "gemm", "us": 9.0, "floor_us": 2.0, "flops": flops,
-            "launches": True, "inputs": [{"value": "x", "type": "f32[1,64,56,56]", "format": "NHWC"}],
-            "outputs": [{"value": "y", "type": "f16[1,64,56,56]", "format": "NHWC"}], **fields}
-
-
-def entry(us, kernel=3, engine="kernel"):
-    signature = (f"kernel cuda on h200 sm90 46\n:Cast.28(%0#f32[1,64,56,56],) to=i10->%1#f16[1,64,56,56],\n"
-                 f":Conv.28(%1,%2!f16[64,64,{kernel},{kernel}],%3!f16[64],) kernel_shape=[i3,i3,]->%4#f16[1,64,56,56],\n"
-                 ":Relu.28(%4,)->%5#f16[1,64,56,56],\nin %0@device(2:56 3:56 1:64) out %5@device(2:56 3:56 1:64) ")
-    return {"device": "h200", "signature": signature, "engine": engine, "us": us, "date": "2026-11-22"}
-
-
-FLOPS_1X1, FLOPS_3X3 = (2 * 56 * 56 * 64 * 64 * taps for taps in (1, 9))
+def profiled(**fields):
+    return {"index": 0, "stream": 0, "engine": "kernel", "variant": "tile 1", "nodes": ["cast", "conv1", "relu1"], "ops": ["Cast", "Conv", "Relu"],
+            "us": 4.0, "share": 0.5, "floor_us": 2.0, "flops": 8, "bytes": 16, **fields}
 
 
 class PlotsTest(unittest.TestCase):
@@ -103,24 +93,27 @@ class PlotsTest(unittest.TestCase):
 
 
 class StepsTest(unittest.TestCase):
-    def test_a_step_takes_the_fastest_that_was_measured_of_any_engine(self):
-        [found] = steps.measured_steps([partition(FLOPS_3X3)], [entry(4.0), entry(3.0, engine="cudnn"), entry(1.0, kernel=1)])
-        self.assertEqual(found, {"node": "conv1", "ops": ["Cast", "Conv", "Relu"], "engine": "cudnn", "times": 1, "us": 3.0, "floor_us": 2.0,
-                                 "measured": True})
+    def test_steps_are_those_of_the_profile(self):
+        report = {"model": "models/resnet50.onnx", "precision": "fp16", "inputs": [{"name": "x", "type": "float[8,3,224,224]"}],
+                  "profile": {"run_us": 9.5, "steps": [profiled()]}}
+        self.assertEqual(steps.plan_of(report), {"model": "resnet50", "precision": "fp16", "batch": 8, "run_us": 9.5, "steps": [
+            {"node": "conv1", "ops": ["Cast", "Conv", "Relu"], "engine": "kernel", "times": 1, "us": 4.0, "floor_us": 2.0, "measured": True}]})
 
-    def test_weights_tell_equal_types_apart(self):
-        [found] = steps.measured_steps([partition(FLOPS_1X1)], [entry(4.0), entry(5.0, kernel=1)])
-        self.assertEqual(found["us"], 5.0)
+    def test_equal_steps_stand_once_with_their_mean(self):
+        found = steps.steps_of({"steps": [profiled(), profiled(variant="tile 2", us=9.0), profiled(nodes=["c", "conv2", "r"], us=5.0)]})
+        self.assertEqual([(s["node"], s["times"], s["us"]) for s in found], [("conv1", 2, 4.5), ("conv1", 1, 9.0)])
 
-    def test_another_format_is_not_the_same_step(self):
-        other = partition(FLOPS_3X3, inputs=[{"value": "x", "type": "f32[1,64,56,56]", "format": "NCHW"}])
-        [found] = steps.measured_steps([other], [entry(4.0)])
-        self.assertEqual((found["measured"], found["us"], found["engine"]), (False, 9.0, "gemm"))
-
-    def test_equal_steps_stand_once_and_views_not_at_all(self):
-        found = steps.measured_steps([partition(FLOPS_3X3), partition(0, launches=False), partition(FLOPS_3X3, nodes=["c", "conv2", "r"])],
-                                     [entry(4.0)])
-        self.assertEqual([(s["node"], s["times"]) for s in found], [("conv1", 2)])
+    def test_the_file_says_how_steps_were_timed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile, output = pathlib.Path(folder, "profile.json"), pathlib.Path(folder, "steps.json")
+            profile.write_text(json.dumps({"model": "a.onnx", "precision": "fp16", "inputs": [{"type": "float[1,3]"}],
+                                           "profile": {"run_us": 1.0, "steps": [profiled()]}}))
+            subprocess.run([sys.executable, steps.__file__, profile, "--run", "2026-12-01-abc", "--output", output], check=True, stdout=subprocess.DEVNULL)
+            content = json.loads(output.read_text())
+        self.assertEqual((content["run"], content["date"], content["timed"]), ("2026-12-01-abc", "2026-12-01", steps.TIMED))
+        drawn = texts(plots.steps_plot(content))
+        self.assertIn(steps.TIMED, drawn)
+        self.assertNotIn("predicted, not measured", drawn)
 
 
 if __name__ == "__main__":

@@ -234,6 +234,26 @@ TEST_F(GpuSessionTest, AnIndexOutOfRangeIsAnErrorWithItsNode) {
   }
 }
 
+TEST_F(GpuSessionTest, EventsWithinTheGraphTimeEachStep) {
+  const Session session = Load({});
+  const std::vector<ModelInput> inputs = InputsFor(session);
+  auto profiled = session.Profile(ViewsOf(inputs), {.runs = 10});
+  ASSERT_TRUE(profiled.ok()) << profiled.error().message;
+  const RunProfile& profile = profiled.value();
+  EXPECT_TRUE(profile.is_captured) << profile.graph_note;
+  EXPECT_GT(profile.bytes_in, 0);
+  for (const ProfiledStep& step : profile.steps) EXPECT_GT(step.us, 0) << step.nodes[0];
+  for (const ProfiledRun& run : profile.runs) {
+    for (const ProfiledSpan& step : run.steps) {
+      EXPECT_GE(step.begin_us + 1, run.copies_in.us);
+      EXPECT_LE(step.begin_us + step.us, run.copies_out.begin_us + 1);
+    }
+  }
+  // Two streams may run two steps at once; without marks launches overlap.
+  EXPECT_GT(2 * profile.steps_us, profile.run_us);
+  EXPECT_LT(profile.steps_us, 20 * profile.run_us);
+}
+
 TEST_F(GpuSessionTest, MaxMemoryIsALimit) {
   Session session = Load({.max_memory_bytes = 1 << 16});
   const auto outputs = session.Run(ViewsOf(InputsFor(session)));

@@ -73,11 +73,12 @@ std::vector<SpeedCase> NormSpeedCases() {
     // Measured: 0.568 in f16, 0.719 in f32 (kernels-2026-11-23-283766f.json).
     test.least_share_channels_last = 0.55;
   }
+  cases.back().least_share = 0.65;  // 0.672 in f32 (kernels-2026-11-28-d380155.json)
   return cases;
 }
 
-// The best numbers of rows, and images of twice the side. Not measured yet: the least shares are
-// below what the code's instructions and bytes give.
+// The best numbers of rows, and images of twice the side. The least shares are
+// below those of kernels-2026-11-28-d380155.json.
 std::vector<SpeedCase> SelectionSpeedCases() {
   const std::string resized =
       "g (T[64,64,64,64] x) => (T[64,64,128,128] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> ";
@@ -91,7 +92,7 @@ std::vector<SpeedCase> SelectionSpeedCases() {
        .text = "g (T[2048,32000] x) => (T[2048,50] y, int64[2048,50] i) <int64[1] k = {50}> "
                "{ y, i = TopK(x, k) }",
        .anchor = "TopK",
-       .least_share = 0.4},
+       .least_share = 0.25},
       {.name = "resize nearest",
        .text = resized +
                "{ y = Resize<mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", "
@@ -102,7 +103,7 @@ std::vector<SpeedCase> SelectionSpeedCases() {
       {.name = "resize linear",
        .text = resized + "{ y = Resize<mode = \"linear\">(x, , s) }",
        .anchor = "Resize",
-       .least_share = 0.4,
+       .least_share = 0.35,
        .least_share_channels_last = 0.5},
   };
 }

@@ -149,7 +149,7 @@ TEST(AttentionLaunchesTest, PagedAttentionReadsItsPages) {
         "kernel Gather Reshape Transpose Gather Reshape Transpose Attention";
     EXPECT_EQ(std::count(launches.begin(), launches.end(), paged), 1)
         << absl::StrJoin(launches, "\n");
-    ExpectOneAttention(launches, 20);
+    ExpectOneAttention(launches, 21);
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include "absl/time/clock.h"
@@ -11,6 +14,7 @@
 #include "runtime/exec/cpu_device.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/search_strategies.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/hook_engine.h"
 
@@ -100,8 +104,36 @@ TEST(NetworkBenchmarkTest, TimesEachProgram) {
   const auto ms = TimeNetworks(programs, *device, /*capture=*/true);
   ASSERT_TRUE(ms.ok()) << ms.status();
   ASSERT_EQ(ms->size(), 2u);
-  for (const double time : *ms) EXPECT_GT(time, 0);
+  for (const NetworkTime& time : *ms) EXPECT_GT(time.ms, 0);
 }
+
+// Relu of float[4,8] that looks at what it reads.
+class SeesInputs final : public ReluEngine {
+ public:
+  explicit SeesInputs(std::atomic<bool>& all_zero) : all_zero_(all_zero) {}
+  std::string_view name() const override { return "sees"; }
+  Cost Price(const Candidate&, const Target&) const override { return {.us = 1}; }
+  absl::StatusOr<Compiled> Compile(const Candidate&, const Variant&, const Target&) const override {
+    return Compiled::As(std::make_shared<Look>(all_zero_));
+  }
+
+ private:
+  class Look final : public Step {
+   public:
+    explicit Look(std::atomic<bool>& all_zero) : all_zero_(all_zero) {}
+    absl::Status Launch(const LaunchArgs& args) const override {
+      const auto* x = static_cast<const float*>(args.in[0]);
+      if (!std::all_of(x, x + 32, [](float value) { return value == 0; })) all_zero_ = false;
+      std::copy_n(x, 32, static_cast<float*>(args.out[0]));
+      return absl::OkStatus();
+    }
+    std::string Save() const override { return ""; }
+
+   private:
+    std::atomic<bool>& all_zero_;
+  };
+  std::atomic<bool>& all_zero_;
+};
 
 TEST(NetworkBenchmarkTest, DistinguishesVariants) {
   Program one, two;
@@ -122,7 +154,13 @@ TEST(NetworkBenchmarkTest, EndsWhenItIsCancelled) {
             absl::StatusCode::kCancelled);
 }
 
-// A run takes 3 ms, so that a round lasts 170 ms.
+// The Program of one Relu by `engine`.
+std::shared_ptr<const Program> OneRelu(const Engine& engine) {
+  const Target target{.engines = {&engine}};
+  return ProgramOf(GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }"), target);
+}
+
+// A run takes 3 ms, so that a quarter of a second warms up, and half a second counts.
 TEST(NetworkBenchmarkTest, RunsLessWhereTheTimeIsOver) {
   std::atomic<int> launches = 0;
   const Hooks hooks{.launch = [&] {
@@ -130,20 +168,69 @@ TEST(NetworkBenchmarkTest, RunsLessWhereTheTimeIsOver) {
     absl::SleepFor(absl::Milliseconds(3));
   }};
   const HookEngine engine(hooks);
-  const Target target{.engines = {&engine}};
-  const auto program =
-      ProgramOf(GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }"), target);
+  const auto program = OneRelu(engine);
   const auto device = MakeCpuDevice({.like_a_gpu = true});
   const auto launches_until = [&](absl::Time until) {
     launches = 0;
     const auto ms = TimeNetworks({{program}}, *device, /*capture=*/false, Beside::kNothing,
                                  /*cancel=*/nullptr, until);
     EXPECT_TRUE(ms.ok()) << ms.status();
-    EXPECT_GT((*ms)[0], 2.9);
+    EXPECT_GT((*ms)[0].ms, 2.9);
     return launches.load();
   };
-  EXPECT_LT(launches_until(absl::InfinitePast()), 20);
-  EXPECT_GT(launches_until(absl::InfiniteFuture()), 60);
+  EXPECT_LT(launches_until(absl::InfinitePast()), 8);
+  EXPECT_GT(launches_until(absl::InfiniteFuture()), 120);
+}
+
+// The first is faster until the device is warm.
+TEST(NetworkBenchmarkTest, TheTimeUnderLoadCounts) {
+  std::atomic<int> launches = 0;
+  const Hooks tiring{
+      .launch = [&] { absl::SleepFor(absl::Milliseconds(++launches > 40 ? 6 : 3)); }};
+  const Hooks steady{.launch = [] { absl::SleepFor(absl::Milliseconds(3.1)); }};
+  const HookEngine tires(tiring), keeps(steady);
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const auto times = TimeNetworks({{OneRelu(tires), OneRelu(keeps)}}, *device, /*capture=*/false);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_GT((*times)[0].ms, 5);
+  EXPECT_LT((*times)[1].ms, (*times)[0].ms);
+  EXPECT_EQ((*times)[0].joules, std::nullopt);
+}
+
+// Two joules a launch.
+class CountsJoules final : public ForwardingDevice {
+ public:
+  explicit CountsJoules(const std::atomic<int>& launches)
+      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), launches_(launches) {}
+  std::optional<double> Joules() const override { return 2.0 * launches_; }
+
+ private:
+  const std::atomic<int>& launches_;
+};
+
+TEST(NetworkBenchmarkTest, CountsJoulesOfARunUnderLoad) {
+  std::atomic<int> launches = 0;
+  std::atomic<double> ms = 3;
+  const Hooks hooks{.launch = [&] {
+    ++launches;
+    absl::SleepFor(absl::Milliseconds(ms.load()));
+  }};
+  const HookEngine engine(hooks);
+  CountsJoules device(launches);
+  const auto joules = [&] {
+    return (*TimeNetworks({{OneRelu(engine)}}, device, /*capture=*/false))[0].joules;
+  };
+  EXPECT_NEAR(joules().value(), 2, 0.1);
+  ms = 0.01;  // too short to be limited by power
+  EXPECT_EQ(joules(), std::nullopt);
+}
+
+TEST(NetworkBenchmarkTest, InputsAreNoZeros) {
+  std::atomic<bool> all_zero = true;
+  const SeesInputs engine(all_zero);
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  ASSERT_TRUE(TimeNetworks({{OneRelu(engine)}}, *device, /*capture=*/false).ok());
+  EXPECT_FALSE(all_zero);
 }
 
 TEST(NetworkBenchmarkTest, DoesNotTimeStrings) {

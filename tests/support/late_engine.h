@@ -47,6 +47,13 @@ class LateRelu final : public Step {
   const int64_t elements_;
 };
 
+// "0", "1", …
+inline std::vector<Variant> NumberedVariants(size_t count) {
+  std::vector<Variant> variants;
+  for (size_t i = 0; i < count; ++i) variants.push_back({absl::StrCat(i)});
+  return variants;
+}
+
 // Takes Relu in these variants; heuristics choose the first.
 class LateEngine : public ReluEngine {
  public:
@@ -57,9 +64,7 @@ class LateEngine : public ReluEngine {
   std::string version() const override { return "7"; }
   Cost Price(const Candidate&, const Target&) const override { return {.us = 0.1}; }
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
-    std::vector<Variant> variants;
-    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
-    return variants;
+    return NumberedVariants(variants_.size());
   }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                    const Target&) const override {

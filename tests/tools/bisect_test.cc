@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "passes/build_program.h"
 #include "passes/pass_manager.h"
@@ -71,7 +72,7 @@ absl::StatusOr<Tensors> RunWithDropBias(const Graph& graph,
 }
 
 // What a faulty partition does instead of its op.
-struct Fault {
+struct PlantedFault {
   std::string op;
   std::function<void(Graph&)> rewrite = nullptr;
   std::function<void(HostTensor&)> round = nullptr;  // each input
@@ -79,7 +80,8 @@ struct Fault {
 
 class FaultyStep final : public Step {
  public:
-  FaultyStep(const Fault& fault, const Node& node) : fault_(fault), graph_(Extract({{&node}})) {
+  FaultyStep(const PlantedFault& fault, const Node& node)
+      : fault_(fault), graph_(Extract({{&node}})) {
     if (fault_.rewrite) fault_.rewrite(graph_);
   }
   absl::Status Launch(const LaunchArgs& args) const override {
@@ -97,14 +99,14 @@ class FaultyStep final : public Step {
   std::string Save() const override { return ""; }
 
  private:
-  const Fault& fault_;
+  const PlantedFault& fault_;
   Graph graph_;
 };
 
 class FaultyEngine final : public Engine {
  public:
   // fault  must outlive it
-  explicit FaultyEngine(const Fault& fault) : fault_(fault) {}
+  explicit FaultyEngine(const PlantedFault& fault) : fault_(fault) {}
   std::string_view name() const override { return "faulty"; }
   void Propose(const Graph&, const Node& anchor, const Target& target,
                CandidateSink& sink) const override {
@@ -121,11 +123,11 @@ class FaultyEngine final : public Engine {
   }
 
  private:
-  const Fault& fault_;
+  const PlantedFault& fault_;
 };
 
 // Runs Programs in which an engine with `fault` takes its op.
-BisectRequest WithFault(const Fault& fault) {
+BisectRequest WithFault(const PlantedFault& fault) {
   BisectRequest request{.differs = Differ};
   request.run = [&fault](const Graph& graph, const std::vector<std::string>&,
                          absl::Span<const HostTensor> inputs) -> absl::StatusOr<Tensors> {
@@ -174,11 +176,14 @@ constexpr std::string_view kConvs = R"(
       e = Conv<pads = [1, 1, 1, 1]>(d, w)
       y = Neg(e) })";
 
+// The pads of a Conv, all before instead of on both sides.
+void ShiftPads(Graph& graph) {
+  Node& conv = *graph.TopologicalOrder()[0];
+  graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
+}
+
 TEST(BisectTest, FindsThePartitionWithWrongPads) {
-  const Fault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                      Node& conv = *graph.TopologicalOrder()[0];
-                      graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                    }};
+  const PlantedFault fault{.op = "Conv", .rewrite = ShiftPads};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.passes = {"fold-constants", "fold-pad"};
@@ -191,9 +196,10 @@ TEST(BisectTest, FindsThePartitionWithWrongPads) {
 }
 
 TEST(BisectTest, FindsTheKernelThatRoundsTooEarly) {
-  const Fault fault{.op = "MatMul", .round = [](HostTensor& input) {
-                      for (float& x : input.mutable_data<float>()) x = ToFloat(ToBFloat16(x));
-                    }};
+  const PlantedFault fault{.op = "MatMul", .round = [](HostTensor& input) {
+                             for (float& x : input.mutable_data<float>())
+                               x = ToFloat(ToBFloat16(x));
+                           }};
   std::string text = "g (float[4,4] v0, float[4,4] w) => (float[4,4] y) {\n  v1 = MatMul(v0, w)\n";
   for (int i = 1; i < 40; ++i) {
     absl::StrAppend(&text, "  v", i + 1, " = ", i % 2 == 0 ? "Tanh" : "Sigmoid", "(v", i, ")\n");
@@ -208,7 +214,7 @@ TEST(BisectTest, FindsTheKernelThatRoundsTooEarly) {
 }
 
 TEST(BisectTest, RightOutputsEndIt) {
-  const Fault none{.op = "None"};
+  const PlantedFault none{.op = "None"};
   const Graph graph = GraphFromText(kConvs);
   const auto found = Bisect(graph, MakeInputs(graph), WithFault(none));
   ASSERT_TRUE(found.ok()) << found.status();
@@ -234,11 +240,18 @@ TEST(BisectTest, ARunThatFailsSaysNothing) {
   EXPECT_EQ(found->nodes, std::vector<std::string>({"Tanh: b", "Add: d"}));
 }
 
+TEST(BisectTest, RandomNumbersAreNoFault) {
+  const PlantedFault none{.op = "None"};
+  const Graph graph =
+      GraphFromText("g (float[4] x) => (float[4] y) { n = RandomNormalLike(x) y = Add(x, n) }");
+  const auto found = Bisect(graph, MakeInputs(graph), WithFault(none));
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(found.status().message(), "its numbers are random"))
+      << found.status();
+}
+
 TEST(BisectTest, ItEndsAtTheDeadline) {
-  const Fault fault{.op = "Conv", .rewrite = [](Graph& graph) {
-                      Node& conv = *graph.TopologicalOrder()[0];
-                      graph.SetAttr(conv, "pads", std::vector<int64_t>{2, 2, 0, 0});
-                    }};
+  const PlantedFault fault{.op = "Conv", .rewrite = ShiftPads};
   const Graph graph = GraphFromText(kConvs);
   BisectRequest request = WithFault(fault);
   request.deadline = absl::InfinitePast();

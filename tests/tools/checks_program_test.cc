@@ -44,10 +44,8 @@ TEST_F(ChecksProgramTest, ProfilesTheStepsOfItsRuns) {
     EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
   }
   std::set<std::string> names;
-  for (const auto& event :
-       nlohmann::json::parse(*ReadFile(Path("t.json"), 1 << 20))["traceEvents"]) {
-    names.insert(event["name"]);
-  }
+  const auto trace = nlohmann::json::parse(*ReadFile(Path("t.json"), 1 << 20));
+  for (const auto& event : trace["traceEvents"]) names.insert(event["name"]);
   for (const char* name : {"read the model", "optimize", "bind and fold", "partition", "compile",
                            "plan", "run", "launch", "y/0"}) {
     EXPECT_TRUE(names.contains(name)) << name;
@@ -114,6 +112,27 @@ TEST_F(ChecksProgramTest, BisectWritesAModelThatShowsTheFault) {
   const Ended right = RunTool("mlp.onnx --bisect none");
   EXPECT_EQ(right.code, 0) << right.err;
   EXPECT_TRUE(absl::StrContains(right.out, "nothing to find")) << right.out;
+}
+
+// A part of the model may lack the node that stays in f32: its runs count all the same.
+TEST_F(ChecksProgramTest, BisectKeepsThoseNodesInF32ThatAPartHas) {
+  Write("two.onnx", *ModelBytesFromText(R"(
+      g (float[1,4] x) => (float[1,2] y)
+      <float[4,2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}, float[2,2] v = {0.1, 0.2, 0.3, 0.4}> {
+        a = MatMul(x, w)
+        b = Sqrt(a)
+        y = MatMul(b, v) })"));
+  const std::string bisect =
+      "two.onnx --bisect out --target h200 --precision bf16 --rtol 1e-6 --atol 1e-6 --keep-f32 ";
+  const Ended last = RunTool(absl::StrCat(bisect, "a"));
+  EXPECT_EQ(last.code, 4) << last.err;
+  EXPECT_TRUE(absl::StrContains(last.out, "reduced 1 nodes")) << last.out;
+  EXPECT_TRUE(absl::StrContains(last.out, "MatMul: y")) << last.out;
+  EXPECT_FALSE(absl::StrContains(last.out, "--keep-f32")) << last.out;
+  const Ended right = RunTool(absl::StrCat(bisect, "a,y"));
+  EXPECT_EQ(right.code, 0) << right.err << right.out;
+  Write("pins.txt", "pin host y\n");
+  ExpectFails(RunTool(absl::StrCat(bisect, "a --pin pins.txt")), 2, "--bisect takes no --pin");
 }
 
 }  // namespace

@@ -83,6 +83,8 @@ TEST_F(MaxErrorTest, TheFlagThatItPrintsReachesTheError) {
   const Ended kept = RunTool(absl::StrCat(fp16, " --keep-f32 a --verify reference"));
   EXPECT_EQ(kept.code, 0) << kept.err << kept.out;
   EXPECT_FALSE(absl::StrContains(kept.out, "warning")) << kept.out;
+  const Ended more = RunTool(absl::StrCat(fp16, " --keep-f32 y --max-error 0.01"));
+  EXPECT_TRUE(absl::StrContains(more.out, "--keep-f32 y,a")) << more.err << more.out;
   ExpectFails(RunTool(absl::StrCat(fp16, " --keep-f32 nobody")), 2, "no node \"nobody\"");
   ExpectFails(RunTool("large.onnx --max-error 0.01"), 2, "--max-error needs --precision");
 }

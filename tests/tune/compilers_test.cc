@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -85,6 +86,15 @@ TEST_F(CompilersTest, WhereTheBudgetEndsNothingElseIsCompiled) {
   EXPECT_TRUE((*choices)[0].us.has_value());
   EXPECT_TRUE(choices->back().is_left_out);
   EXPECT_LT(compiled, 60);
+}
+
+// An exception that left the thread which compiles would end the process.
+TEST_F(CompilersTest, AnExceptionOfACompilationReachesTheCaller) {
+  const Hooks hooks;
+  const WaitingEngine engine(hooks, [](int64_t elements) {
+    if (elements == 2) throw std::bad_alloc();
+  });
+  EXPECT_THROW(Measure(engine, 3, /*budget_s=*/60).IgnoreError(), std::bad_alloc);
 }
 
 TEST_F(CompilersTest, AFailureEndsBothSides) {

@@ -63,7 +63,9 @@ class PlanCacheTest : public testing::Test {
 };
 
 TEST_F(PlanCacheTest, KeepsEveryField) {
-  Write(path_, {Entry("a\nb \"c\"", 11.25)});
+  PlanEntry entry = Entry("a\nb \"c\"", 11.25);
+  entry.joules = 0.5;
+  Write(path_, {entry, Entry("d", 1)});
   const auto cache = PlanCache::Open(path_);
   ASSERT_TRUE(cache.ok()) << cache.status();
   const auto found = (*cache)->Find("h200", "a\nb \"c\"");
@@ -71,6 +73,8 @@ TEST_F(PlanCacheTest, KeepsEveryField) {
   EXPECT_EQ(found->engine, "cudnn");
   EXPECT_EQ(found->variant, "engine 41, k2=0");
   EXPECT_EQ(found->us, 11.25);
+  EXPECT_EQ(found->joules, 0.5);
+  EXPECT_EQ((*cache)->Find("h200", "d")->joules, std::nullopt);
   EXPECT_EQ(found->workspace_bytes, 4096);
   EXPECT_TRUE(found->checked);
   EXPECT_EQ(found->engine_version, "9.19.0");

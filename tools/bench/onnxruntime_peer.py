@@ -1,14 +1,16 @@
 """onnxruntime's CUDA provider as a peer of peers.py, on the same model files: inputs and outputs bound on the device, one CUDA graph,
-exhaustive search of convolution algorithms; the faster of both layouts counts. Timed by the host's clock around runs.
+exhaustive search of convolution algorithms; the faster of both layouts counts. Timed by events on the stream that it is given; if it does not run on
+one, by the host's clock around runs, which the record says.
 
 Needs onnx and onnxruntime-gpu (not among this project's dependencies), and a GPU.
 """
 
 import pathlib
+import sys
 import time
 
 from gpu_tests import device
-from timing import dims_of, measure
+from timing import DriverStream, dims_of, measure
 
 PROVIDER = "CUDAExecutionProvider"
 
@@ -60,11 +62,13 @@ def output_shapes(model, inputs):
     return {value.name: (y.shape, y.dtype) for value, y in zip(session.get_outputs(), session.run(None, inputs))}
 
 
-def measure_layout(model, inputs, outputs, precision, nhwc, graph, batch, seconds):
+def measure_layout(model, inputs, outputs, precision, nhwc, batch, seconds, graph, stream):
     import onnxruntime
 
     provider = {"enable_cuda_graph": str(int(graph)), "cudnn_conv_algo_search": "EXHAUSTIVE", "cudnn_conv_use_max_workspace": "1",
                 "use_tf32": str(int(precision == "tf32")), "prefer_nhwc": str(int(nhwc)), "fuse_conv_bias": str(int(nhwc))}
+    if stream:
+        provider["user_compute_stream"] = str(stream.stream.value)
     start = time.perf_counter()
     session = onnxruntime.InferenceSession(model, providers=[(PROVIDER, provider), "CPUExecutionProvider"])
     if session.get_providers()[0] != PROVIDER:
@@ -77,32 +81,44 @@ def measure_layout(model, inputs, outputs, precision, nhwc, graph, batch, second
     options = onnxruntime.RunOptions()
     options.add_run_config_entry("disable_synchronize_execution_providers", "1")  # back-to-back runs do not wait for each other
 
-    def elapsed_ms(runs):
+    def host_ms(runs):
         begin = time.perf_counter()
         for _ in range(runs):
             session.run_with_iobinding(binding, options)
         binding.synchronize_outputs()
         return 1e3 * (time.perf_counter() - begin)
 
-    elapsed_ms(3)  # after these the graph is captured
+    host_ms(3)  # after these the graph is captured
     setup_s = time.perf_counter() - start
-    return {**measure(elapsed_ms, batch, seconds), "setup_s": setup_s, "context_s": 0.0, "layout": "nhwc" if nhwc else "nchw", "cuda_graph": graph}
+    elapsed_ms = stream.events_ms(lambda: session.run_with_iobinding(binding, options)) if stream else host_ms
+    return {**measure(elapsed_ms, batch, seconds), "clock": "events" if stream else "host", "setup_s": setup_s, "context_s": 0.0, "layout": "nhwc" if nhwc else "nchw", "cuda_graph": graph}
+
+
+def first_that_works(attempts):
+    """The result of the first function that raises nothing, or the last one's exception."""
+    for attempt in attempts[:-1]:
+        try:
+            return attempt()
+        except Exception as error:  # of the provider's own type
+            print(f"onnxruntime: {error}", file=sys.stderr)
+    return attempts[-1]()
 
 
 def measure_some_layout(*arguments):
-    """With a CUDA graph; without one if the provider refuses, because some nodes run on the host."""
-    *first, batch, seconds = arguments
-    try:
-        return measure_layout(*first, True, batch, seconds)
-    except Exception:  # of the provider's own type
-        return measure_layout(*first, False, batch, seconds)
+    """With a CUDA graph; without one if the provider refuses, because some nodes run on the host. By the host's clock only if it refuses a stream."""
+    return first_that_works([lambda: measure_layout(*arguments, graph=True, stream=DriverStream()),
+                             lambda: measure_layout(*arguments, graph=True, stream=None),
+                             lambda: measure_layout(*arguments, graph=False, stream=DriverStream()),
+                             lambda: measure_layout(*arguments, graph=False, stream=None)])
 
 
 def measure_one(configuration, seconds, model_folder):
     """The figures of one configuration; ValueError: an unsupported precision."""
     import onnxruntime
 
-    _, model, precision, batch = configuration
+    _, model, precision, batch, threads = configuration
+    if threads > 1:
+        raise ValueError("several callers are not measured")
     if precision == "bf16":
         raise ValueError("no bf16 convolutions")
     dims = dims_of(model, batch)

@@ -39,6 +39,11 @@ class Configuration(typing.NamedTuple):
     model: str
     precision: str
     batch: int
+    threads: int = 1  # callers of the back-to-back runs
+
+    def fields(self):
+        """Those of its records."""
+        return {name: value for name, value in self._asdict().items() if name != "threads" or value > 1}
 
 
 CONTROL = Configuration(OURS, "resnet50", "fp16", 1)
@@ -97,9 +102,11 @@ def measure_ours(configurations, bench, flags, seconds, model_folder):
     """As measure_peer, with one call of onnx-cudnn-bench per configuration."""
     if not bench.exists():
         raise LeftOut(f"no {bench}")
-    for _, model, precision, batch in configurations:
+    for _, model, precision, batch, threads in configurations:
         shape = "x".join(map(str, dims_of(model, batch)))
         command = [bench, model_folder / f"{model}.onnx", "--device", "cuda", "--precisions", precision, "--batches", str(batch), "--shapes", shape]
+        if threads > 1:
+            command += ["--threads", str(threads)]
         try:
             done = subprocess.run([*command, "--seconds", str(seconds), *flags], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
@@ -115,7 +122,7 @@ def measure_all(arguments, shared, save):
     """All records; calls save(records) after each addition."""
     records = []
     for who in arguments.who:
-        configurations = [Configuration(who, *rest) for rest in itertools.product(arguments.models, arguments.precisions, arguments.batches)]
+        configurations = [Configuration(who, *rest) for rest in itertools.product(arguments.models, arguments.precisions, arguments.batches, arguments.threads)]
         if who == OURS:
             flags = ["--commit", arguments.commit, *shlex.split(arguments.bench_flags)]
             found = measure_ours(configurations, arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
@@ -125,7 +132,7 @@ def measure_all(arguments, shared, save):
         try:
             for figures, configuration in zip(found, configurations):
                 figures = {"error": figures, "run": shared["run"]} if isinstance(figures, str) else {**figures, **shared}
-                records.append({**configuration._asdict(), **figures})
+                records.append({**configuration.fields(), **figures})
                 print(json.dumps(records[-1]), file=sys.stderr, flush=True)
                 save(records)
         except LeftOut as reason:
@@ -140,7 +147,7 @@ def measure_control(arguments, shared):
         [figures] = measure_ours([CONTROL], arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
     except LeftOut as reason:
         figures = str(reason)
-    return {**CONTROL._asdict(), **({"error": figures} if isinstance(figures, str) else figures), **shared}
+    return {**CONTROL.fields(), **({"error": figures} if isinstance(figures, str) else figures), **shared}
 
 
 def why_void(control, expected_ms):
@@ -162,6 +169,7 @@ def main():
     parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch has those of torchvision and models/torch_networks.py")
     parser.add_argument("--precisions", type=words, default=["fp16"], help="of fp16, bf16, tf32, strict")
     parser.add_argument("--batches", type=lambda text: [int(word) for word in words(text)], default=[1, 8, 32, 256])
+    parser.add_argument("--threads", type=lambda text: [int(word) for word in words(text)], default=[1], help="numbers of callers at once")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
     parser.add_argument("--seconds", type=float, default=3, help="duration of the back-to-back runs")
     parser.add_argument("--compile-seconds", type=float, default=300, help="limit for each configuration of torch-compile")

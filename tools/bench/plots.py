@@ -150,8 +150,11 @@ def steps_panel(left, top, width, plan):
 def steps_plot(content):
     """The SVG of one steps-*.json."""
     title = f"Each step next to its roofline's floor on one {content['device']}, µs of one launch; run {content['run']}"
-    items = [rect(20, 43, 22, 11, "time"), text(48, 53, "measured by the tuner"), rect(200, 47, 22, 3, "floor"), text(228, 53, "floor"),
-             rect(290, 43, 22, 11, "predicted"), text(318, 53, "predicted, not measured")]
+    timed = content.get("timed", "measured by the tuner")  # by steps.py before it read profiles
+    wider = 70 if "timed" in content else 0
+    items = [rect(20, 43, 22, 11, "time"), text(48, 53, timed), rect(200 + wider, 47, 22, 3, "floor"), text(228 + wider, 53, "floor")]
+    if not all(step["measured"] for plan in content["plans"] for step in plan["steps"]):
+        items += [rect(290 + wider, 43, 22, 11, "predicted"), text(318 + wider, 53, "predicted, not measured")]
     columns = max(1, min(2, len(content["plans"])))
     bottom = 72
     for first in range(0, len(content["plans"]), columns):

@@ -1,6 +1,6 @@
 """table.py [--check]: writes the tables of figures measured on GPUs, between two markers each, from tools/bench/results/*.json.
 
-docs/performance.md has every row, README.md a short table of fp16. Both use each model's newest run that includes a peer; without GPU records, or
+docs/performance.md has every row and says how each program was timed, README.md has a short table of fp16. Both use each model's newest run that includes a peer; without GPU records, or
 without markers, a page is not changed. --check writes nothing and exits with 1 if a page differs from the records.
 """
 
@@ -26,12 +26,12 @@ def gpu_of(record):
 
 def read_records(folder):
     """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements. Those of
-    another GPU than GPU are left out."""
+    another GPU than GPU and of several callers at once are left out."""
     records = []
     for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
         content = json.loads(file.read_text())
         if isinstance(content, list):
-            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU]
+            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU and r.get("threads", 1) == 1]
     return records
 
 
@@ -100,23 +100,64 @@ def short_table(records):
     return [described(records), "", *table_lines(["model, fp16", "batch", *programs], rows)]
 
 
-def full_table(records):
-    """Lines of Markdown: a row a model, precision and program, a column a batch; milliseconds, images per second of the largest, and the
-    seconds from the file to the first result at the smallest, less the CUDA context's."""
-    batches = sorted({r["batch"] for r in records})
-    by_row = {}
+# What a run of each program is.
+RUNS = {OURS: "the choices of heuristics, a CUDA graph", OURS + ", tuned": "the choices of the tuner, a CUDA graph", "torch": "eager, with the gaps of its host",
+        "torch-graph": "a CUDA graph of eager runs", "torch-compile": "Inductor, max-autotune, frozen, with its CUDA graphs",
+        "torch-reduce-overhead": "Inductor, reduce-overhead, frozen, with its CUDA graphs", "onnxruntime-cuda": "a CUDA graph"}
+
+
+def clock(record):
+    """Which clock timed its runs; records of before it was in them: onnxruntime's are by the host's, ours are so without a CUDA graph."""
+    by_host = record["who"] == "onnxruntime-cuda" or (record["who"] == OURS and not record.get("cuda_graph", True))
+    return {"events": "events", "host": "the host's clock"}[record.get("clock", "host" if by_host else "events")]
+
+
+def timed_how(records):
+    """One line: what a run of each program is, and which clock timed it."""
+    clocks = {}  # by program
     for record in records:
         if name := program(record):
-            row = by_row.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})
-            row.setdefault(record["batch"], record)  # the first record counts: see read_records
-    rows = []
-    for (model, precision, _, who), by_batch in sorted(by_row.items()):
-        largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
-        images_per_s = f"{largest['images_per_s']:,.0f}" if largest["images_per_s"] else ""  # 0: nothing sustained was measured
-        rows.append([model, precision, who, *(milliseconds(by_batch.get(b)) for b in batches), images_per_s,
-                     f"{smallest['setup_s'] - smallest['context_s']:.1f}"])
-    heads = ["model", "precision", "program", *(f"batch {b}" for b in batches), "images/s", "set-up s"]
-    return [described(records), "", *table_lines(heads, rows)]
+            clocks.setdefault(name, set()).add(clock(record))
+    how = [f"{name}: {RUNS.get(name, 'as it says')}, by {' or '.join(sorted(clocks[name]))}" for name in sorted(clocks)]
+    return "How runs were timed: " + "; ".join(how) + ". \"Alone\" contains what the host takes from the call on, \"device\" does not. ResNets have BatchNorm folded for everyone."
+
+
+def on_device(record):
+    """Milliseconds of a run alone without the host's part; ours enqueue a CUDA graph at once. None: not measured."""
+    return record["median_ms"] if record["who"] == OURS else record.get("device_ms")
+
+
+def sustained_ms(record):
+    """Of a run among many back to back; None: not measured."""
+    return 1e3 * record["batch"] / record["images_per_s"] if record["images_per_s"] else None
+
+
+def is_cached_start(record):
+    return record["who"] == OURS and not program(record)
+
+
+def full_table(records):
+    """Lines of Markdown: a row a model, precision, batch and program. Milliseconds of a run alone, from its call on and on the device, and of one among many
+    back to back, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
+    rows, cached = {}, {}  # by (model, precision, batch), ours first
+    for record in records:
+        cell = (record["model"], record["precision"], record["batch"])
+        if is_cached_start(record):
+            cached.setdefault(cell, record)
+        else:
+            rows.setdefault((*cell, record["who"] != OURS, program(record)), record)  # the first record counts: see read_records
+    lines = []
+    for (model, precision, batch, _, name), record in sorted(rows.items()):
+        again = cached.get((model, precision, batch)) if name == OURS + ", tuned" else None
+        times = [f"{ms:.3f}" if ms else "" for ms in (record["median_ms"], on_device(record), sustained_ms(record))]
+        rate = record["images_per_s"]
+        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
+    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "set-up s", "from its cache ms", "cached start s"]
+    return [described(records), timed_how(records), "", *table_lines(heads, lines)]
+
+
+def seconds_to_start(record):
+    return f"{record['setup_s'] - record['context_s']:.2f}" if record else ""
 
 
 PAGES = {ROOT / "README.md": short_table, ROOT / "docs/performance.md": full_table}

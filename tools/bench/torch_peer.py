@@ -2,7 +2,8 @@
 images are channels-last.
 
 "torch" is eager, "torch-graph" replays one CUDA graph of it, "torch-compile" is Inductor's max-autotune, "torch-reduce-overhead" its mode of that
-name, which tunes less. With TORCHINDUCTOR_CACHE_DIR their records say whether that folder was empty. Needs torch and torchvision (not among this project's dependencies), and a GPU.
+name, which tunes less. Several callers (threads) run on a stream each, and wait for each of their runs: eager, or by a CUDA graph each, which for
+torch-compile and torch-reduce-overhead is one of what Inductor compiled without its own graphs. With TORCHINDUCTOR_CACHE_DIR their records say whether that folder was empty. Needs torch and torchvision (not among this project's dependencies), and a GPU.
 """
 
 import os
@@ -11,10 +12,12 @@ import sys
 import time
 
 from gpu_tests import device
-from timing import events_ms, measure
+from timing import device_ms, events_ms, measure, runs_per_s
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
+
+AHEAD_CYCLES = 10_000_000  # five milliseconds and more: eager networks take the host two
 
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "tf32": "float32", "strict": "float32"}
 
@@ -70,6 +73,43 @@ def compiled_by(mode):
 WAYS = {"torch": eager, "torch-graph": graphed, "torch-compile": compiled_by("max-autotune"), "torch-reduce-overhead": compiled_by("reduce-overhead")}
 
 
+# Modes without Inductor's own CUDA graphs, which belong to one thread.
+WITHOUT_GRAPHS = {"torch-compile": "max-autotune-no-cudagraphs", "torch-reduce-overhead": "default"}
+
+
+def callers(torch, who, network, x, count):
+    """So many functions that do one run on their own stream and input, and wait for it."""
+    if mode := WITHOUT_GRAPHS.get(who):
+        import torch._inductor.config
+
+        torch._dynamo.reset()
+        torch._inductor.config.freezing = True
+        network = torch.compile(network, mode=mode)
+        network(x)
+
+    def caller():
+        stream, own_x = torch.cuda.Stream(), x.clone()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                network(own_x)
+        stream.synchronize()
+        graph = None
+        if who != "torch":
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                network(own_x)
+
+        def run():
+            with torch.inference_mode(), torch.cuda.stream(stream):  # both belong to a thread
+                graph.replay() if graph else network(own_x)
+            stream.synchronize()
+
+        return run
+
+    return [caller() for _ in range(count)]
+
+
 def inductor_cache():
     """{"inductor_cache": "empty" or "filled"} if a folder for it is set."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
@@ -102,4 +142,8 @@ def measure_one(configuration, seconds, model_folder):
         torch.cuda.synchronize()
         setup_s = time.perf_counter() - start
         figures = measure(events_ms(call), configuration.batch, seconds)
-    return {**figures, **cache, "setup_s": setup_s, "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}
+        figures["device_ms"] = device_ms(events_ms(call, ahead=lambda: torch.cuda._sleep(AHEAD_CYCLES)))
+        if configuration.threads > 1:
+            several = callers(torch, configuration.who, network, x, configuration.threads)
+            figures["images_per_s"] = configuration.batch * runs_per_s(several, seconds)
+    return {**figures, **cache, "clock": "events", "setup_s": setup_s, "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}

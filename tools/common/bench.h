@@ -42,7 +42,8 @@ struct BenchRecord {
   // of Run without waiting for its end.
   std::optional<double> h2d_ms, d2h_ms, enqueue_ms;
   std::optional<double> clock_mhz, power_w;  // during back-to-back runs, if nvidia-smi reports them
-  double setup_s = 0;  // from the file to the first result, including context_s
+  std::optional<double> joules;  // of a back-to-back run, if the GPU has a counter of them
+  double setup_s = 0;            // from the file to the first result, including context_s
   // Part of setup_s: waiting for the device, which is opened while the model is loaded; 0 if the
   // process had opened it before.
   double context_s = 0;

@@ -29,10 +29,10 @@ Json Fields(const BenchRecord& r) {
   ADD_JSON_FIELDS(json, r, who, model, precision, partitioner, batch, threads, cuda_graph,
                   median_ms, mean_ms, p90_ms, p95_ms, p99_ms);
   json["noise"] = r.noise();
-  ADD_JSON_FIELDS(json, r, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s,
-                  context_s, tune_s, tuned_signatures, cached_signatures, peak_bytes, segments,
-                  nodes_between, between_ms, size_reads, size_reads_ms, segmented_ms, device,
-                  driver, cuda, cudnn, commit, date, run);
+  ADD_JSON_FIELDS(json, r, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, joules,
+                  setup_s, context_s, tune_s, tuned_signatures, cached_signatures, peak_bytes,
+                  segments, nodes_between, between_ms, size_reads, size_reads_ms, segmented_ms,
+                  device, driver, cuda, cudnn, commit, date, run);
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/evaluate.h"
+#include "runtime/ops/random_draw.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -21,6 +22,11 @@ class Bisector {
   }
 
   absl::StatusOr<Bisection> Find(absl::Span<const HostTensor> inputs) {
+    for (const Node* node : nodes_) {
+      if (!IsRandom(*node)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat(Where(*node), ": its numbers are random, so that outputs always differ"));
+    }
     RETURN_IF_ERROR(ComputeValues(inputs));
     ASSIGN_OR_RETURN(found_.differs, Differs(nodes_, found_.disabled));
     if (!found_.differs) return std::move(found_);

@@ -41,8 +41,8 @@ struct Bisection {
 // Runs parts of `graph` on the values that the ops' references compute, and compares.
 //   graph   static, as imported: no pass has changed it
 //   inputs  parallel to graph.inputs()
-//   errors  Unimplemented: an op has no reference. Those of the first run; a later run that fails
-//           counts as one that is right
+//   errors  Unimplemented: an op has no reference, or draws random numbers. Those of the first
+//           run; a later run that fails counts as one that is right
 absl::StatusOr<Bisection> Bisect(const Graph& graph, absl::Span<const HostTensor> inputs,
                                  const BisectRequest& request);
 

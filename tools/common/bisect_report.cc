@@ -17,6 +17,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/op_library.h"
+#include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
 #include "runtime/session/arguments.h"
@@ -24,6 +25,7 @@
 #include "runtime/session/input_reader.h"
 #include "tools/common/json_text.h"
 #include "tools/common/load_session.h"
+#include "tools/common/node_names.h"
 #include "tools/common/verify.h"
 
 namespace onnx_cudnn {
@@ -71,12 +73,20 @@ absl::StatusOr<BoundModel> BindModel(Graph graph, const InputRequest& request) {
   return bound;
 }
 
+// Those of `names` that name a node of `part`: others are errors of a Session.
+std::vector<std::string> NamesIn(const Graph& part, std::vector<std::string> names) {
+  const std::set<std::string> there = NamesOfNodes(part);
+  std::erase_if(names, [&](const std::string& name) { return !there.contains(name); });
+  return names;
+}
+
 absl::StatusOr<std::vector<HostTensor>> RunInSession(const Graph& graph, SessionOptions options,
                                                      const std::vector<std::string>& disabled,
                                                      absl::Span<const HostTensor> inputs) {
   ASSIGN_OR_RETURN(const std::string bytes, WriteModel(graph));
   options.disabled_passes = disabled;
-  const Result<Session> session = Session::LoadBytes(bytes, options);
+  options.keep_f32 = NamesIn(graph, std::move(options.keep_f32));
+  Result<Session> session = Session::LoadBytes(bytes, options);
   if (!session.ok()) return ToStatus(session.error());
   std::vector<NamedView> views;
   for (const HostTensor& input : inputs) views.emplace_back(ViewOf(input));
@@ -118,6 +128,10 @@ std::string PassText(const Bisection& found) {
 absl::StatusOr<BisectReport> BisectModel(const std::string& model, const SessionOptions& session,
                                          const InputRequest& request, std::optional<double> rtol,
                                          std::optional<double> atol, const std::string& folder) {
+  if (!session.pins.empty()) {
+    return absl::InvalidArgumentError(
+        "--bisect takes no --pin: parts of the model lack nodes that it names");
+  }
   const absl::Time start = absl::Now();
   BisectReport report{.model = model};
   ASSIGN_OR_RETURN(const Session whole, LoadSession(model, session));
@@ -141,6 +155,7 @@ absl::StatusOr<BisectReport> BisectModel(const std::string& model, const Session
   bisect.disabled = session.disabled_passes;
   bisect.deadline = start + kMostTime;
   ASSIGN_OR_RETURN(report.found, Bisect(bound->graph, bound->inputs, bisect));
+  report.keep_f32 = NamesIn(report.found.reduced, session.keep_f32);
   if (report.found.differs) RETURN_IF_ERROR(WriteReduced(folder, report));
   report.s = absl::ToDoubleSeconds(absl::Now() - start);
   return report;
@@ -159,9 +174,14 @@ std::string BisectText(const BisectReport& report) {
   for (const std::string& node : found.nodes) {
     absl::StrAppend(&text, "          ", Printable(node), "\n");
   }
+  std::vector<std::string> flags;
   if (!found.disabled.empty()) {
-    absl::StrAppend(&text, "with    --disable-passes ", absl::StrJoin(found.disabled, ","), "\n");
+    flags.push_back(absl::StrCat("--disable-passes ", absl::StrJoin(found.disabled, ",")));
   }
+  if (!report.keep_f32.empty()) {
+    flags.push_back(absl::StrCat("--keep-f32 ", Printable(absl::StrJoin(report.keep_f32, ","))));
+  }
+  if (!flags.empty()) absl::StrAppend(&text, "with    ", absl::StrJoin(flags, " "), "\n");
   absl::StrAppendFormat(&text, "runs    %d in %.1f s%s\n", found.runs, report.s,
                         found.ran_out ? "; its time ended before it was done" : "");
   return text;
@@ -174,6 +194,7 @@ std::string BisectJson(const BisectReport& report) {
                                        {"pass", found.pass},
                                        {"pass_is_enough", found.pass_is_enough},
                                        {"disabled_passes", found.disabled},
+                                       {"keep_f32", report.keep_f32},
                                        {"nodes", found.nodes},
                                        {"reduced", report.reduced},
                                        {"tensors", report.tensors},

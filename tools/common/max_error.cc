@@ -8,15 +8,17 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "passes/pass_manager.h"
-#include "passes/pipelines.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/compare.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/engines.h"
+#include "runtime/session/optimized_graph.h"
 #include "tools/common/json_text.h"
 #include "tools/common/load_session.h"
+#include "tools/common/node_names.h"
+#include "tools/common/plan_flags.h"
 #include "tools/common/reference_run.h"
 
 namespace onnx_cudnn {
@@ -92,24 +94,18 @@ class Search {
   Kept best_;  // of those that reach the error the last, which has the fewest groups
 };
 
-// The names by which keep_f32 may name Nodes: those after the rewrites that precede it.
-absl::StatusOr<std::set<std::string>> NamesToKeep(const std::string& model,
-                                                  const SessionOptions& session) {
-  RETURN_IF_ERROR(LoadOpLibraries(session.op_libraries));
+// The names by which keep_f32 may name Nodes: those after the rewrites that precede it. Of the
+// device these read whether it is a GPU.
+absl::StatusOr<std::set<std::string>> NamesToKeep(const std::string& model, SessionOptions options,
+                                                  const Session& session) {
+  if (options.target.empty()) options.target = session.device() == "cpu" ? "cpu" : "h200";
+  ASSIGN_OR_RETURN(const OwnedTarget target, MakeTarget(options.target));
+  options.precision = PrecisionChoice::kStrict;
+  RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
   ASSIGN_OR_RETURN(Graph graph, LoadModel(model));
-  PassContext context;
-  PassManagerOptions manager;
-  manager.disabled.insert(session.disabled_passes.begin(), session.disabled_passes.end());
-  RETURN_IF_ERROR(
-      RunPasses(graph, MakePipeline(session.optimization_level), manager, context).status());
-  std::set<std::string> names;
-  for (const Node* node : graph.TopologicalOrder()) {
-    names.insert(node->name());
-    for (const Value* v : node->outputs()) {
-      if (v != nullptr) names.insert(v->name());
-    }
-  }
-  return names;
+  ASSIGN_OR_RETURN(const OptimizedGraph optimized,
+                   OptimizeGraph(std::move(graph), options, target.target));
+  return NamesOfNodes(optimized.graph);
 }
 
 // Partitions by what f16 costs them, those that overflow first.
@@ -170,7 +166,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
   if (!(report.without <= most)) {
     Result<std::vector<CheckedPartition>> checked = whole.CheckPartitions(views);
     if (!checked.ok()) return ToStatus(checked.error());
-    ASSIGN_OR_RETURN(const std::set<std::string> names, NamesToKeep(model, session));
+    ASSIGN_OR_RETURN(std::set<std::string> names, NamesToKeep(model, session, whole));
+    for (const std::string& name : session.keep_f32) names.erase(name);
     keep.groups = RankedGroups(std::move(checked).value(), names);
   }
   keep.error = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<double> {
@@ -181,6 +178,8 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
     return ErrorOf(kept, views, expected);
   };
   ASSIGN_OR_RETURN(report.found, FindWhatToKeep(keep));
+  std::vector<std::string>& all = report.found.keep;
+  all.insert(all.begin(), session.keep_f32.begin(), session.keep_f32.end());
   return report;
 }
 

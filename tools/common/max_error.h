@@ -40,11 +40,11 @@ struct MaxErrorReport {
   double most = 0;
   // Largest difference of an output from the ops' references in the model's own types, as a share
   // of its largest element; infinite if one of both is not finite.
-  double without = 0;  // without nodes in f32
-  Kept found;
+  double without = 0;  // without nodes in f32 but those that the options keep
+  Kept found;          // with these, which come first
 };
 
-// Loads the model with `session`, whose precision is fp16 or bf16, and with nodes in f32.
+// Loads the model with `session`, whose precision is fp16 or bf16, and with more nodes in f32.
 //   errors  InvalidArgument: another precision; those of Load, Run and CheckPartitions
 absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const SessionOptions& session,
                                             const InputRequest& request, double most);

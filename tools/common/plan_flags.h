@@ -79,6 +79,10 @@ inline constexpr char kOpLibraryHelp[] =
     "Shared libraries that define ops of your own (onnx_cudnn_op.h, docs/custom-ops.md), separated "
     "by commas. They are code, and run in this program.";
 
+inline constexpr char kKeepF32Help[] =
+    "With --precision fp16 or bf16: nodes that stay in f32, by name, of unnamed ones that of an "
+    "output, as onnx-cudnn-opt --print shows them; onnx-cudnn-run --max-error finds them.";
+
 inline constexpr char kCapabilityHelp[] =
     "8.0: our own kernels treat the GPU as one of this compute capability; cuDNN and "
     "cuBLASLt still use its real one. Empty: the real one.";

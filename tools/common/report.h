@@ -93,7 +93,7 @@ inline constexpr std::string_view kRunJsonHelp =
              the parts are what the first and the longest run spent: {program_ms (building), load_ms (kernels), lock_ms (waiting for other
              threads), executor_ms, allocate_ms, pin_ms, make_ms and upload_ms (constants), capture_ms, copy_ms, launch_ms,
              library_ms (launches by cuBLASLt and cuDNN), device_ms, other_ms}
---bisect --json: model, differs, pass, pass_is_enough, disabled_passes [], nodes [], reduced, tensors, runs, ran_out, s
+--bisect --json: model, differs, pass, pass_is_enough, disabled_passes [], keep_f32 [], nodes [], reduced, tensors, runs, ran_out, s
 --max-error --json: model, precision, most, without, reached, error, keep_f32 [], runs
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms

@@ -54,9 +54,8 @@ struct RunProfile {
   // Copies between the caller's tensors and the Program's in each run, and medians of their times.
   int64_t bytes_in = 0, bytes_out = 0;
   double copy_in_us = 0, copy_out_us = 0;
-  std::vector<ProfiledStep>
-      steps;  // in the order of the graph; views, which launch nothing, are left out
-  std::vector<ProfiledRun> runs;  // all, the two that warm up first
+  std::vector<ProfiledStep> steps;  // in the order of the graph; without views, which do not launch
+  std::vector<ProfiledRun> runs;    // all, the two that warm up first
 };
 
 }  // namespace onnx_cudnn

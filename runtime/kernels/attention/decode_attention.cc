@@ -43,6 +43,7 @@ NodeList PagesBehind(const Value& heads) {
   const Value &cache = gather->input(0), &table = gather->input(1);
   if (!rows.is_static() || !cache.is_static() || !table.is_static()) return {};
   if (cache.is_constant() || cache.rank() != 4 || table.rank() != 2) return {};
+  if (cache.elements() == 0) return {};  // then each page of the table is a fault of the Gather
   const Dims expected = {table.dim(0), table.dim(1) * cache.dim(1), cache.dim(2), cache.dim(3)};
   return rows.dims() == expected ? NodeList{gather, reshape, transpose} : NodeList();
 }

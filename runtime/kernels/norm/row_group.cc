@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +46,8 @@ constexpr Rule kOtherOps = {
     "none: the element-wise kernel runs the node"};
 constexpr Rule kKeepsOne = {"a row group keeps one value across a row op",
                             "none: the value is written and read again"};
+constexpr Rule kOwnFactors = {"a row group reads the scale and the bias of a norm from memory",
+                              "none: what computes them is a launch of its own"};
 constexpr Rule kOneTable = {"a row group reads the rows of one table",
                             "none: the other Gather is a launch of its own"};
 constexpr Rule kTwoRowOps = {
@@ -95,37 +98,10 @@ bool IsRowGather(const Node& node, const Dims& dims) {
          y.dims() == dims && kRowTypes.Has(table.dtype());
 }
 
-bool IsReadByAny(const Value& value, const std::vector<const Node*>& nodes) {
-  return std::any_of(value.uses().begin(), value.uses().end(),
-                     [&](const Use& use) { return Contains(nodes, use.node); });
-}
-
-// The part in which the group computes `value`, where row op i belongs to part i + 1; -1: it reads
-// the value from memory.
-int PartOf(const RowGroup& group, const Value& value) {
-  const Node* node = value.producer();
-  for (int i = 0; i < static_cast<int>(group.parts.size()); ++i) {
-    if (Contains(group.parts[i], node) || (i > 0 && group.row_ops[i - 1] == node)) return i;
-  }
-  return -1;
-}
-
-// Whether at most one computed value is read beyond each row op that comes after it.
-bool KeepsOne(const RowGroup& group) {
-  for (int i = 0; i < static_cast<int>(group.row_ops.size()); ++i) {
-    const Value* kept = nullptr;
-    for (size_t later = i + 1; later < group.parts.size(); ++later) {
-      for (const Node* node : group.parts[later]) {
-        for (const Value* v : node->inputs()) {
-          const int part = v == nullptr ? -1 : PartOf(group, *v);
-          if (part < 0 || part > i || v == kept) continue;
-          if (kept != nullptr) return false;
-          kept = v;
-        }
-      }
-    }
-  }
-  return true;
+// Why `nodes` are no group; nullptr: they are one, as far as their values go.
+const Rule* WhyNoGroup(absl::Span<const Node* const> nodes) {
+  if (ComputesFactors(nodes)) return &kOwnFactors;
+  return KeepsOneValue(RowGroupOf(nodes)) ? nullptr : &kKeepsOne;
 }
 
 Support TakesRows(const Node& node) {
@@ -177,13 +153,13 @@ const Rule* JoinsAsReaderOfRows(const RowGroup& group, const GrowthStep& step) {
 
 const Rule* JoinsBehind(const GrowthStep& step) {
   const RowGroup group = RowGroupOf(step.nodes);
-  if (PartOf(group, step.edge) <= 0) return &kUnreported;
+  if (group.PartOf(step.edge) <= 0) return &kUnreported;
   const Rule* no =
       RowOpOf(step.node).has_value() ? JoinsAsRowOp(group, step) : JoinsAsReaderOfRows(group, step);
   if (no != nullptr) return no;
   std::vector<const Node*> nodes(step.nodes.begin(), step.nodes.end());
   nodes.push_back(&step.node);
-  return KeepsOne(RowGroupOf(nodes)) ? nullptr : &kKeepsOne;
+  return WhyNoGroup(nodes);
 }
 
 const Rule* JoinsBefore(const GrowthStep& step) {
@@ -196,14 +172,15 @@ const Rule* JoinsBefore(const GrowthStep& step) {
   if (!leads_to_row_op) return &kUnreported;
   const bool has_rows = step.edge.is_static() && step.edge.dims() == group.x().dims();
   if (IsRowGather(step.node, group.x().dims())) {
-    return group.gathers.empty() ? nullptr : &kOneTable;
+    if (!group.gathers.empty()) return &kOneTable;
+  } else {
+    // The edge is the node's output: of whole rows, as of a reader, or small.
+    if (const Rule* no = has_rows ? JoinsAsReader(step) : JoinsAsProducer(step)) return no;
+    if (!IsInGroups(step.node)) return &kOtherOps;
   }
-  // The edge is the node's output: of whole rows, as of a reader, or small.
-  if (const Rule* no = has_rows ? JoinsAsReader(step) : JoinsAsProducer(step)) return no;
-  if (!IsInGroups(step.node)) return &kOtherOps;
   std::vector<const Node*> nodes = {&step.node};
   nodes.insert(nodes.end(), step.nodes.begin(), step.nodes.end());
-  return KeepsOne(RowGroupOf(nodes)) ? nullptr : &kKeepsOne;
+  return WhyNoGroup(nodes);
 }
 
 // The row op alone; and with the Nodes back to the nearest value before it that has other readers,
@@ -238,6 +215,7 @@ std::vector<std::vector<const Node*>> CoresOf(const Node& row_op) {
 Support Takes(const Unit& core) {
   const RowGroup group = RowGroupOf(core.nodes);
   if (group.row_ops.empty()) return Support::No("it reduces more than the last axis, or another");
+  if (ComputesFactors(core.nodes)) return Support::No(std::string(kOwnFactors.says));
   return TakesRows(*group.row_ops[0]);
 }
 
@@ -325,26 +303,6 @@ std::optional<RowOp> RowOpOf(const Node& node) {
     return std::nullopt;
   }
   return entry->row_op;
-}
-
-RowGroup RowGroupOf(absl::Span<const Node* const> nodes) {
-  RowGroup group;
-  for (const Node* node : nodes) {
-    if (RowOpOf(*node).has_value()) group.row_ops.push_back(node);
-  }
-  group.parts.resize(group.row_ops.size() + 1);
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (Contains(group.row_ops, *node)) continue;
-    const Value& y = (*node)->output(0);
-    size_t at = 0;
-    while (at < group.row_ops.size() && &y != &group.row_ops[at]->input(0) &&
-           !IsReadByAny(y, group.parts[at])) {
-      ++at;
-    }
-    std::vector<const Node*>& part = (*node)->op() == "Gather" ? group.gathers : group.parts[at];
-    part.insert(part.begin(), *node);
-  }
-  return group;
 }
 
 Support TakesFactors(const Node& norm) {

@@ -26,9 +26,21 @@ struct RowGroup {
   std::vector<std::vector<const Node*>> parts;
 
   const Value& x() const { return row_ops[0]->input(0); }
+  // The part in which the group computes `value`, where row op i belongs to part i + 1; -1: it
+  // reads the value from memory.
+  int PartOf(const Value& value) const;
 };
 // `nodes`, in topological order, have one or two row ops.
 RowGroup RowGroupOf(absl::Span<const Node* const> nodes);
+
+// Whether at most one computed value is read beyond each row op that comes after it, and none after
+// another one has taken its place.
+bool KeepsOneValue(const RowGroup& group);
+
+// Whether one of `nodes` computes a scale or a bias of a norm among them.
+bool ComputesFactors(absl::Span<const Node* const> nodes);
+
+bool IsReadByAny(const Value& value, const std::vector<const Node*>& nodes);
 
 // Whether the scale and the bias of a norm have one element, or one per element of a row. If
 // nothing is normalized, any factors are accepted: the function body, which would run instead,

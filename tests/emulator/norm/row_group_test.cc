@@ -155,6 +155,8 @@ TEST_F(RowGroupCodeTest, KeepsValuesAcrossRowOps) {
        "y = Div(e, v)",
        6, "ReduceMax"},
       {"p = Softmax(x) n = ReduceMax(p, last) y = Div(p, n)", 3, "Softmax"},
+      {"a = Mul(x, c) p = Softmax(a) k = Add(p, a) n = ReduceSum(k, last) y = Div(p, n)", 4,
+       "Softmax"},  // a, or p behind the sum, but not both
       {"n = ReduceMean(x, last) a = Sub(x, n) q = Mul(a, a) y = ReduceMean<keepdims = 0>(q, last)",
        4, "ReduceMean"},
       {"n = RMSNormalization(x, s) a = Abs(n) v = ReduceMax(a, last) y = Div(n, v)", 4,
@@ -176,13 +178,13 @@ TEST_F(RowGroupCodeTest, KeepsValuesAcrossRowOps) {
 // Results of one element per row, also without the axis, with operands that broadcast to them.
 TEST_F(RowGroupCodeTest, OneElementPerRow) {
   for (const int columns : {6, 64, 300}) {
-    const std::string inputs =
-        absl::StrCat("g (float[2,3,", columns, "] x, float[2,1] z, float[2,3,1] k) => ");
+    const std::string inputs = absl::StrCat(
+        "g (float[2,3,", columns, "] x, float[2,1] z, float[6,1] k, float[6,", columns, "] v) => ");
     ExpectRuns(absl::StrCat(inputs, "(y, n) <int64[1] last = {2}> { a = Abs(x) ",
                             "n = ReduceMax<keepdims = 0>(a, last) y = Mul(n, z) }"),
                3, 1e-6, "ReduceMax");
-    ExpectRuns(absl::StrCat(inputs, "(y, n, v) <int64[1] last = {2}> { n = ReduceSum(x, last) ",
-                            "v = Add(n, k) y = Mul(v, x) }"),
+    ExpectRuns(absl::StrCat(inputs, "(y, n, p) <int64[1] last = {1}> { n = ReduceSum(v, last) ",
+                            "p = Add(n, k) y = Mul(p, v) }"),
                3, 1e-4, "ReduceSum");
   }
   ExpectRuns(

@@ -60,7 +60,7 @@ TEST_F(RowGroupGpuTest, SoftmaxAndReductions) {
           absl::StrCat(inputs, "a = Mul(x, c) k = Add(a, m) p = Softmax(k) y = Cast<to = 1>(p) }"),
           "Softmax");
       Check(absl::StrCat(inputs, "q = Mul(x, x) n = ReduceSum(q, last) k = Add(n, c) r = Sqrt(k) ",
-                         "y = Div(x, r) }"),
+                         "d = Div(x, r) y = Add(d, m) }"),
             "ReduceSum");
       Check(absl::StrCat(inputs, "a = Add(x, m) n = ReduceMax(a, last) k = Sub(a, n) e = Exp(k) ",
                          "v = ReduceSum(e, last) y = Div(e, v) }"),

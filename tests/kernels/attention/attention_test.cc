@@ -116,9 +116,13 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
                               "s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v)") {
     const Graph graph = GraphWithWeights("g (" + types + ") => (y) { " + nodes + " }");
     const Proposed proposed = At(graph, "Softmax");
-    for (const Candidate& c : proposed.candidates) EXPECT_EQ(OpsOf(c), "{Softmax}");
-    EXPECT_EQ(proposed.reasons, says.empty() ? std::vector<std::string>()
-                                             : std::vector<std::string>{"attention: " + says})
+    for (const Candidate& c : proposed.candidates) {
+      EXPECT_EQ(OpsOf(c).find("MatMul"), std::string::npos) << OpsOf(c);
+    }
+    std::vector<std::string> reasons = proposed.reasons;
+    std::erase_if(reasons, [](const std::string& r) { return !r.starts_with("attention"); });
+    EXPECT_EQ(reasons, says.empty() ? std::vector<std::string>()
+                                    : std::vector<std::string>{"attention: " + says})
         << types << nodes;
   };
   leaves("double[2,5,8] q, double[2,8,7] k, double[2,7,4] v", "it does not take f64");

@@ -91,6 +91,12 @@ TEST_F(RowGroupTest, LeavesWhatItCannotHold) {
        op, "{Mul LayerNormalization Add Sub}", "a row group keeps one value across a row op"},
       {"a second norm", Text("a = LayerNormalization(x, s) y = LayerNormalization(a, s, b)"), op,
        "{LayerNormalization}", "at most two ops on rows of one length, one of them a norm"},
+      {"a scale that it would compute",
+       "g (float16[64] x, float16[64] z) => (y) { a = Add(x, z) y = RMSNormalization(a, a) }",
+       "RMSNormalization", "{RMSNormalization}", "reads the scale and the bias of a norm"},
+      {"a scale that a row op computes",
+       "g (float16[64] x) => (y) { p = Softmax(x) y = RMSNormalization(p, p) }", "Softmax",
+       "{Softmax}", "reads the scale and the bias of a norm"},
       {"several axes",
        "g (float16[2,4,16] x, float16[4,16] s) => (y) "
        "{ n = LayerNormalization<axis = 1>(x, s) y = Neg(n) }",
@@ -172,6 +178,9 @@ TEST_F(RowGroupTest, HoldsTwoRowOps) {
        Text("a = ReduceMean(x, last) k = Sub(x, a) q = Softmax(k) r = ReduceMax(q, last) "
             "y = Sub(q, r)"),
        "ReduceMean", "{ReduceMean Sub Softmax}", "at most two ops on rows of one length"},
+      {"not a value whose place another one takes before it is read",
+       Text("a = Mul(x, z) p = Softmax(a) k = Add(p, a) n = ReduceSum(k, last) y = Div(p, n)"),
+       "Softmax", "{Softmax Add ReduceSum Div}", "a row group keeps one value across a row op"},
       {"not of an element per row", Text("a = ReduceMean(x, last) y = Softmax(a)"), "ReduceMean",
        "{ReduceMean}", "at most two ops on rows of one length"},
   });

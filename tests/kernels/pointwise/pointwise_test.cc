@@ -134,11 +134,11 @@ TEST_F(PointwiseKernelTest, ChecksWhatIsBetween) {
   const Graph graph = GraphFromText(R"(
       g (float[2,3] x) => (float[2,3] y)
       { a = Neg(x)
-        b = Softmax(a)
+        b = Hardmax(a)
         y = Relu(b) })");
   const Candidate neg = At(graph, "Neg").candidates[0];
   Candidate both = neg;
-  both.nodes.push_back(&FindNode(graph, "Softmax"));
+  both.nodes.push_back(&FindNode(graph, "Hardmax"));
   EXPECT_FALSE(static_cast<bool>(engine_->Check(graph, both, target_)));
   both.nodes[1] = &FindNode(graph, "Relu");
   both.inputs.push_back(neg.inputs[0]);

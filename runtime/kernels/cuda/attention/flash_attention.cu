@@ -282,15 +282,16 @@ class Queries {
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 template <typename T, int kBoxes, FlashMask kMask>
-__global__ void __launch_bounds__(kMostThreads, 1)
+__global__ void __launch_bounds__(MostThreads(kBoxes), 1)
     FlashAttention([[maybe_unused]] const __grid_constant__ FlashParameters p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char dynamic[];
   __shared__ __align__(8) uint64_t barriers[4 * kFlashMostStages];
   LetNextStart(p.next_uses_pdl);
-  const int groups = static_cast<int>(blockDim.x) / kGroup;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int groups = (static_cast<int>(blockDim.x) - BringingThreads(kBoxes)) / kGroup;
   const Block<kBoxes> block(p, SharedAddress(barriers), SharedAddress(dynamic), groups);
-  if (threadIdx.x == 0) {
+  if (thread == 0) {
     for (int i = 0; i < kFlashMostStages; ++i) {
       BarrierInit(block.full_k + 8 * i, kMask == FlashMask::kRow ? 2 : 1);
       BarrierInit(block.full_v + 8 * i, 1);
@@ -301,9 +302,11 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   }
   __syncthreads();
   WaitForLaunchBefore();
-  if (static_cast<int>(threadIdx.x) >= groups * kGroup) {
-    BringTiles<T, kBoxes, kMask>(p, block, groups);
+  if (thread >= groups * kGroup) {
+    if constexpr (kBoxes > 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (thread < groups * kGroup + kWarp) BringTiles<T, kBoxes, kMask>(p, block, groups);
   } else {
+    if constexpr (kBoxes > 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     Queries<T, kBoxes, kMask>(p, block).Run();
   }
 #endif
@@ -340,7 +343,7 @@ KernelCall FlashAttentionCall(const FlashForm& form, const FlashParameters& para
   const LaunchShape shape{
       .grid = {static_cast<unsigned>(form.tiles), static_cast<unsigned>(form.heads),
                static_cast<unsigned>(form.batch)},
-      .block = {static_cast<unsigned>(form.groups * kGroup + kWarp)},
+      .block = {static_cast<unsigned>(form.groups * kGroup + BringingThreads(form.boxes))},
       .shared_bytes = FlashSharedBytes(form.boxes, form.groups, parameters.stages)};
   return form.dtype == DType::kF16 ? Call<__half>(form, shape, parameters)
                                    : Call<__nv_bfloat16>(form, shape, parameters);

@@ -11,9 +11,12 @@ namespace onnx_cudnn::flash_attention {
 constexpr int kWarp = 32, kGroupWarps = 4, kGroup = 128;
 constexpr int kAlignment = 1024;  // of the swizzle pattern
 constexpr int kQueryBoxBytes = kFlashQueries * kFlashRowBytes;
-constexpr int kMostThreads = kFlashMostGroups * kGroup + kWarp;
 constexpr float kLog2E = 1.4426950408889634F;
 
+// Of the threads that bring tiles only the first warp does; the others are there where its whole
+// warpgroup gives registers to those that multiply, whose sums would not fit otherwise.
+constexpr int BringingThreads(int boxes) { return boxes > 2 ? kGroup : kWarp; }
+constexpr int MostThreads(int boxes) { return kFlashMostGroups * kGroup + BringingThreads(boxes); }
 constexpr int KeyBoxBytes(int boxes) { return FlashKeys(boxes) * kFlashRowBytes; }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

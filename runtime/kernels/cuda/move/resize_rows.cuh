@@ -101,9 +101,9 @@ __global__ void __launch_bounds__(kBlock)
   const Taps<float> column = TapsOf<float>(p, Strip::kColumn, strip.at[Strip::kColumn]);
   const Word* x = strip.template From<Word>(p) + column.indices[0] * column.stride;
   Word* y = strip.template To<Word>(p);
-  Vector<Word, kLanes> outside, held = {};
-#pragma unroll
-  for (int k = 0; k < kLanes; ++k) memcpy(&outside[k], &p.outside_bits, sizeof(Word));
+  Word outside;
+  memcpy(&outside, &p.outside_bits, sizeof(Word));
+  Vector<Word, kLanes> held = {};
   int held_row = -1;
 #pragma unroll 1
   for (int row = strip.at[Strip::kRow]; row < strip.end; ++row) {
@@ -113,7 +113,10 @@ __global__ void __launch_bounds__(kBlock)
       held = Strip::Load(p, x + held_row * taps.stride);
     }
     const bool is_outside = column.count == kOutside || taps.count == kOutside;
-    Strip::Store(p, y + row * p.dims[Strip::kRow].out_stride, is_outside ? outside : held);
+    Vector<Word, kLanes> out;
+#pragma unroll
+    for (int k = 0; k < kLanes; ++k) out[k] = is_outside ? outside : held[k];
+    Strip::Store(p, y + row * p.dims[Strip::kRow].out_stride, out);
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kRowGroupLanes = 8;  // adjacent elements of a thread
+inline constexpr int kRowGroupLanes = 8;  // elements of a thread
 inline constexpr int kMostRowGroupThreads = 1024;
 inline constexpr int kMostRowGroupAxes = 4;  // before the rows
 inline constexpr int kMostRowGroupSteps = 48;

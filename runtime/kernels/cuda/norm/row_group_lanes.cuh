@@ -9,12 +9,14 @@
 
 namespace onnx_cudnn {
 
-// The elements of a thread. A thread without elements loads those of another one and stores none,
-// so that all threads of a warp take the same branches.
+// The elements of a thread: adjacent ones, or, where rows are no whole vectors, every `threads`-th,
+// so that adjacent threads access adjacent elements at once. A thread without elements loads those
+// of another one and stores none, so that all threads of a warp take the same branches.
 struct RowGroupPlace {
   int64_t row;
   uint32_t index[kMostRowGroupAxes];  // of the row along the axes before it
   int column;                         // of the first element
+  int stride;                         // columns from an element to the next
   int count;                          // elements that exist, up to kRowGroupLanes
   bool is_whole;                      // kRowGroupLanes of them, if any, are one aligned vector
 };
@@ -22,10 +24,13 @@ struct RowGroupPlace {
 __device__ __forceinline__ RowGroupPlace PlaceOf(const RowGroupParameters& p,
                                                  const RowThread& thread) {
   RowGroupPlace place;
-  const int column = thread.lane * kRowGroupLanes;
-  const int left = thread.first < p.rows.rows ? p.rows.extent - column : 0;
-  place.count = max(0, min(left, kRowGroupLanes));
   place.is_whole = p.rows.whole;
+  place.stride = place.is_whole ? 1 : p.rows.threads;
+  const int column = place.is_whole ? thread.lane * kRowGroupLanes : thread.lane;
+  const int left = thread.first < p.rows.rows ? p.rows.extent - column : 0;
+  // Whole rows have all or none of a thread's elements.
+  place.count = place.is_whole ? (left > 0 ? kRowGroupLanes : 0)
+                               : max(0, (left + place.stride - 1) / place.stride);
   place.row = place.count > 0 ? thread.first : 0;
   place.column = place.count > 0 ? column : 0;
   uint32_t rest = static_cast<uint32_t>(place.row);
@@ -85,11 +90,10 @@ __device__ __forceinline__ Loaded Load(const RowGroupParameters& p, const RowGro
     }
     return loaded;
   }
-  const int last = max(0, place.count - 1);
+  const int last = max(0, place.count - 1), step = place.stride * operand.step;
 #pragma unroll
   for (int i = 0; i < kRowGroupLanes; ++i) {
-    const float number =
-        LoadNumber<float>(operand.dtype, operand.data, at + min(i, last) * operand.step);
+    const float number = LoadNumber<float>(operand.dtype, operand.data, at + min(i, last) * step);
     memcpy(&loaded.words[i], &number, sizeof(number));
   }
   return loaded;
@@ -125,7 +129,7 @@ __device__ __forceinline__ void StoreAs(const RowGroupParameters& p, const RowGr
   if (place.is_whole && place.count > 0) return StoreVector(y, NarrowAll<E>(numbers));
 #pragma unroll
   for (int i = 0; i < kRowGroupLanes; ++i) {
-    if (i < place.count) y[i] = Narrow<E>(numbers[i]);
+    if (i < place.count) y[i * place.stride] = Narrow<E>(numbers[i]);
   }
 }
 

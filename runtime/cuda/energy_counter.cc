@@ -1,0 +1,41 @@
+#include "runtime/cuda/energy_counter.h"
+
+#include <dlfcn.h>
+
+#include "runtime/cuda/library_calls.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr char kNvml[] = "libnvidia-ml.so.1";
+constexpr int kSuccess = 0;  // NVML_SUCCESS
+
+template <typename F>
+F* Function(void* library, const char* name) {
+  return reinterpret_cast<F*>(Libraries().dlsym(library, name));
+}
+
+}  // namespace
+
+// NVML stays open and initialized: opening it takes milliseconds, and others may use it.
+EnergyCounter::EnergyCounter(const std::string& pci_bus_id) {
+  void* const nvml = Libraries().dlopen(kNvml, RTLD_NOW | RTLD_LOCAL);
+  if (nvml == nullptr) {
+    Libraries().dlerror();  // clears the message
+    return;
+  }
+  auto* const init = Function<int()>(nvml, "nvmlInit_v2");
+  auto* const find = Function<int(const char*, void**)>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
+  auto* const read =
+      Function<int(void*, unsigned long long*)>(nvml, "nvmlDeviceGetTotalEnergyConsumption");
+  if (init == nullptr || find == nullptr || read == nullptr || init() != kSuccess) return;
+  if (find(pci_bus_id.c_str(), &gpu_) == kSuccess) read_ = read;
+}
+
+std::optional<double> EnergyCounter::Joules() const {
+  unsigned long long millijoules = 0;
+  if (read_ == nullptr || read_(gpu_, &millijoules) != kSuccess) return std::nullopt;
+  return 1e-3 * static_cast<double>(millijoules);
+}
+
+}  // namespace onnx_cudnn
