@@ -13,7 +13,6 @@
 #include "passes/explain/explanation.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
-#include "runtime/base/file.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/op_library.h"
@@ -25,15 +24,14 @@
 #include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
 #include "tools/common/exit_codes.h"
-#include "tools/common/explain_json.h"
 #include "tools/common/explain_model.h"
 #include "tools/common/explain_segments.h"
-#include "tools/common/explain_text.h"
 #include "tools/common/flags.h"
 #include "tools/common/graph_summary.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/report_page.h"
+#include "tools/common/show_explanation.h"
 #include "tools/common/tune.h"
 #include "tools/common/write_rewritten.h"
 
@@ -49,7 +47,9 @@ ABSL_FLAG(std::vector<std::string>, disable_passes, {},
 ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.");
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
-ABSL_FLAG(std::string, output, "", "File for the rewritten model. -o is short for it.");
+ABSL_FLAG(std::string, output, "",
+          "File for the rewritten model. -o is short for it. With --explain each node's metadata "
+          "have its partition, engine and formats, which Netron shows.");
 ABSL_FLAG(int, opset, 0,
           "With --output: the opset of the written model, 6 to 28; exit code 3 if an op needs a "
           "later one. 0: the model's own, or the next later one in which every op can be written; "
@@ -186,8 +186,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   if (explain_only && !options.explain) {
     return absl::InvalidArgumentError(
         "--json, --report, --verbose, --pin, --input, --shape and --shape-buckets need --explain "
-        "(--pin and "
-        "--shape: or --tune)");
+        "(--pin and --shape: or --tune)");
   }
   if (options.streams < 1 || options.streams > 64) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64");
@@ -275,18 +274,9 @@ absl::Status Rewrite(Graph& graph, const Options& options, const Target& target)
   return absl::OkStatus();
 }
 
-template <typename Explained>
-absl::Status ShowExplanation(const Explained& explained, const Options& options) {
-  std::cout << ExplainText(explained, options.verbose);
-  if (options.json.empty() && options.report.empty()) return absl::OkStatus();
-  const std::string json = ExplainJson(explained);
-  if (!options.json.empty()) RETURN_IF_ERROR(WriteFile(options.json, json));
-  if (options.report.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string page, ExplainPage(options.model, json));
-  return WriteFile(options.report, page);
-}
-
-absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
+absl::StatusOr<NodeMetadata> ExplainGraph(const Graph& graph, const Options& options,
+                                          const Target& target) {
+  const ExplanationOutput output = {options.model, options.verbose, options.json, options.report};
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
     infos.push_back(DescribeValue(input->name(), input->type()));
@@ -321,7 +311,7 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
     // What does not run in segments either fails for the same reason.
     if (absl::IsUnimplemented(parts.status())) parts = explanation.status();
     if (!parts.ok()) return WithTakenDims(parts.status(), taken);
-    return ShowExplanation(*parts, options);
+    return ShowExplanation(graph, *parts, output);
   }
   if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
   for (const auto& [name, padded] : explanation->padded) {
@@ -331,7 +321,7 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   if (!explanation->note.empty()) {
     std::cout << "note    not padded to buckets: " << Printable(explanation->note) << "\n";
   }
-  return ShowExplanation(explanation->program, options);
+  return ShowExplanation(graph, explanation->program, output);
 }
 
 absl::Status Optimize(const Options& options) {
@@ -343,14 +333,17 @@ absl::Status Optimize(const Options& options) {
   ASSIGN_OR_RETURN(Graph graph, LoadModel(options.model));
   const absl::Status rewritten = Rewrite(graph, options, owned.target);
   if (!rewritten.ok()) return Annotate(rewritten, options.model);
+  NodeMetadata metadata;
   if (options.explain) {
-    RETURN_IF_ERROR(Annotate(ExplainGraph(graph, options, owned.target), options.model));
+    auto explained = ExplainGraph(graph, options, owned.target);
+    if (!explained.ok()) return Annotate(explained.status(), options.model);
+    metadata = *std::move(explained);
   } else {
     std::cout << GraphSummary(graph);
   }
   if (options.print) std::cout << Print(graph);
   if (options.output.empty()) return absl::OkStatus();
-  return WriteRewritten(graph, options.opset, options.output);
+  return WriteRewritten(graph, options.opset, metadata, options.output);
 }
 
 std::vector<std::string> WithoutShortFlags(std::vector<std::string> arguments) {

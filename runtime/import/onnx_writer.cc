@@ -50,7 +50,7 @@ struct OlderNodes {
 
 class ModelWriter {
  public:
-  explicit ModelWriter(int opset) : opset_(opset) {}
+  ModelWriter(int opset, const NodeMetadata& metadata) : opset_(opset), metadata_(metadata) {}
 
   absl::StatusOr<onnx::ModelProto> Write(const Graph& graph) {
     onnx::ModelProto model;
@@ -192,6 +192,13 @@ class ModelWriter {
     for (const Value* v : inputs.first(own_inputs)) proto->add_input(name_of(v));
     for (const Value* v : node.outputs()) proto->add_output(name_of(v));
     for (const auto& [name, value] : spec.attrs) *proto->add_attribute() = ToProto(name, value);
+    if (const auto said = metadata_.find(&node); said != metadata_.end()) {
+      for (const auto& [key, text] : said->second) {
+        onnx::StringStringEntryProto* entry = proto->add_metadata_props();
+        entry->set_key(key);
+        entry->set_value(text);
+      }
+    }
     std::vector<std::string> captured;
     for (const Value* v : inputs.subspan(own_inputs)) captured.push_back(name_of(v));
     for (const auto& [name, body] : node.bodies()) {
@@ -204,19 +211,21 @@ class ModelWriter {
   }
 
   const int opset_;
+  const NodeMetadata& metadata_;
   NameScope scope_;
   std::map<std::string, int> opsets_;
 };
 
 }  // namespace
 
-absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule) {
+absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule,
+                                          const NodeMetadata& metadata) {
   const OpsetChoice choice = ChooseOpset(graph, opset);
   if (rule == OpsetRule::kThis && choice.opset != opset) {
     return absl::UnimplementedError(absl::StrCat("cannot be written in opset ", opset, ", needs ",
                                                  choice.opset, ": ", choice.reason));
   }
-  ASSIGN_OR_RETURN(const onnx::ModelProto model, ModelWriter(choice.opset).Write(graph));
+  ASSIGN_OR_RETURN(const onnx::ModelProto model, ModelWriter(choice.opset, metadata).Write(graph));
   const size_t bytes = model.ByteSizeLong();
   if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,11 +35,16 @@ enum class OpsetRule : uint8_t {
   kOrLater,  // the next later one in which every op can be written
 };
 
+// Texts about Nodes for people, by keys. Runtimes ignore them, viewers show them.
+using NodeMetadata = std::map<const Node*, std::vector<std::pair<std::string, std::string>>>;
+
 // The same as a model of `opset` (kOldestWrittenOpset to kNewestOpset), with the version of the
 // file format that came with it. Ops are written in the forms that they have in that opset; results
 // stay the same.
-//   errors  as above. Unimplemented: with kThis, an op that needs a later opset
-absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule);
+//   metadata  of Nodes of the Graph and of its bodies
+//   errors    as above. Unimplemented: with kThis, an op that needs a later opset
+absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule,
+                                          const NodeMetadata& metadata = {});
 
 // WriteModel to the file `path`, which is replaced once everything is written. Also the errors of
 // base/file.h.

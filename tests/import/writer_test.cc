@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "onnx/onnx_pb.h"
 #include "runtime/graph/infer.h"
 #include "runtime/graph/print.h"
 #include "runtime/import/onnx_loader.h"
@@ -32,6 +33,22 @@ TEST(WriterTest, KeepsNodesNamesAndTypes) {
         y = Relu(t)
         z = Concat<axis = -1>(t, y)
       })");
+}
+
+TEST(WriterTest, WritesWhatIsSaidOfNodes) {
+  const Graph graph = GraphFromText("g (float[2] x) => (float[2] y) { t = Relu(x) y = Neg(t) }");
+  const Node* relu = graph.TopologicalOrder()[0];
+  const auto written = WriteModelOf(graph, kNewestOpset, OpsetRule::kThis,
+                                    {{relu, {{"engine", "cudnn"}, {"reads", "x NCHW"}}}});
+  ASSERT_TRUE(written.ok()) << written.status();
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(written->bytes));
+  ASSERT_EQ(model.graph().node_size(), 2);
+  const onnx::NodeProto& node = model.graph().node(0);
+  ASSERT_EQ(node.metadata_props_size(), 2);
+  EXPECT_EQ(node.metadata_props(1).key(), "reads");
+  EXPECT_EQ(node.metadata_props(1).value(), "x NCHW");
+  EXPECT_EQ(model.graph().node(1).metadata_props_size(), 0);
 }
 
 TEST(WriterTest, KeepsAttributesOfEveryType) {

@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
-#include "runtime/import/onnx_writer.h"
 
 namespace onnx_cudnn {
 
@@ -14,9 +13,10 @@ int OpsetToWrite(const Graph& graph, int asked) {
   return asked != 0 ? asked : std::max(graph.file_opset(), kOldestWrittenOpset);
 }
 
-absl::Status WriteRewritten(const Graph& graph, int asked, const std::string& file) {
+absl::Status WriteRewritten(const Graph& graph, int asked, const NodeMetadata& metadata,
+                            const std::string& file) {
   const OpsetRule rule = asked == 0 ? OpsetRule::kOrLater : OpsetRule::kThis;
-  const auto written = WriteModelOf(graph, OpsetToWrite(graph, asked), rule);
+  const auto written = WriteModelOf(graph, OpsetToWrite(graph, asked), rule, metadata);
   if (!written.ok()) return Annotate(written.status(), file);
   RETURN_IF_ERROR(WriteFile(file, written->bytes));
   std::cout << absl::StreamFormat("wrote   %s  opset %d, IR version %d", file, written->opset,

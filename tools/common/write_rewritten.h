@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/graph/graph.h"
+#include "runtime/import/onnx_writer.h"
 
 namespace onnx_cudnn {
 
@@ -12,6 +13,7 @@ namespace onnx_cudnn {
 int OpsetToWrite(const Graph& graph, int asked);
 
 // Writes `graph` to `file`, and says on standard output what was written.
-absl::Status WriteRewritten(const Graph& graph, int asked, const std::string& file);
+absl::Status WriteRewritten(const Graph& graph, int asked, const NodeMetadata& metadata,
+                            const std::string& file);
 
 }  // namespace onnx_cudnn
