@@ -133,9 +133,7 @@ ABSL_FLAG(
     "Writes what the host did and when each step and copy ran to this file, as Chrome's trace "
     "events: Perfetto (ui.perfetto.dev) opens it.");
 ABSL_FLAG(std::string, report, "",
-          absl::StrCat(onnx_cudnn::kReportHelp,
-                       " Here of --profile: without edges and memory, "
-                       "which onnx-cudnn-opt --explain --report shows."));
+          absl::StrCat(onnx_cudnn::kReportHelp, " Times are those of --profile."));
 ABSL_FLAG(std::string, bisect, "",
           "Directory. If an output differs from that of the ops' references by more than --verify "
           "allows: finds by halving the rewrite that is guilty, if one is, and the fewest nodes "

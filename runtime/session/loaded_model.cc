@@ -140,6 +140,13 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
   return pool;
 }
 
+absl::StatusOr<Explanation> LoadedModel::Explain(const std::vector<const TensorView*>& inputs,
+                                                 const Program& program) const {
+  RETURN_IF_ERROR(device_->device().MakeCurrent());
+  ASSIGN_OR_RETURN(const ProgramTable::Key key, KeyOf(inputs, /*callers_stream=*/nullptr));
+  return builder_.Explain(key, program);
+}
+
 bool LoadedModel::NeedsSegments(const ProgramTable::Key& key) const {
   absl::MutexLock lock(segmented_mutex_);
   if (segmented_.contains(key)) return true;

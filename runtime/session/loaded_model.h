@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "onnx_cudnn/session.h"
+#include "passes/explain/explanation.h"
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/random_draw.h"
@@ -68,6 +69,9 @@ class LoadedModel {
   //   errors          Unimplemented: one Program cannot run these inputs; found once for each set
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
       const std::vector<const TensorView*>& inputs, void* callers_stream) const;
+  // Explains `program`, which Prepare returned for these inputs.
+  absl::StatusOr<Explanation> Explain(const std::vector<const TensorView*>& inputs,
+                                      const Program& program) const;
   // The outputs of inputs that Prepare refuses: what depends on data as the model declares it.
   absl::StatusOr<std::vector<ValueInfo>> OutputsOfParts(
       const std::vector<const TensorView*>& inputs) const;

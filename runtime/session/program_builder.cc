@@ -14,7 +14,9 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "passes/partition/saved_cover.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/conversion.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/worker_tuning.h"
@@ -133,6 +135,19 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
     options.avoided_engines.assign(names.begin(), names.end());
   }
   return BuildProgram(graph_, DimsOf(key, inputs_), target, options);
+}
+
+absl::StatusOr<Explanation> ProgramBuilder::Explain(const ProgramTable::Key& key,
+                                                    const Program& program) const {
+  std::vector<Candidate> cover;
+  for (const Partition& p : program.partitions) {
+    if (!IsConversion(*p.chosen.nodes[0])) cover.push_back(p.chosen);
+  }
+  BuildOptions options = OptionsFor(key);
+  options.cover = CoverToText(cover, device_.target());
+  if (options_.partitioner == PartitionerChoice::kCost) options.partitioner = CostSearch;
+  options.streams = program.schedule.streams;
+  return onnx_cudnn::Explain(graph_, DimsOf(key, inputs_), device_.target(), options);
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildKnown(

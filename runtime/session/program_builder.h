@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "onnx_cudnn/session.h"
 #include "passes/build_program.h"
+#include "passes/explain/explanation.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/network_benchmark.h"
 #include "runtime/session/pool_maker.h"
@@ -75,6 +76,9 @@ class ProgramBuilder {
   absl::StatusOr<std::shared_ptr<const Program>> Build(const ProgramTable::Key& key,
                                                        const Pricing& pricing,
                                                        double bind_ms = 0) const;
+  // Builds `program`, which was built for `key`, once more and explains it. Where an Engine no longer
+  // proposes one of its Candidates (a price has changed), Partitions are searched for again.
+  absl::StatusOr<Explanation> Explain(const ProgramTable::Key& key, const Program& program) const;
 
  private:
   using ProgramPtr = std::shared_ptr<const Program>;

@@ -5,16 +5,20 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
+#include "runtime/session/explain_run.h"
 #include "tools/common/chrome_trace.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/explain_json.h"
 #include "tools/common/report_page.h"
 
 namespace onnx_cudnn {
 namespace {
 
 // The last run: it is measured, and its steps have places on the timeline.
-absl::StatusOr<std::string> ProfilePage(const RunProfile& profile, const RunReport& report) {
-  nlohmann::ordered_json json = ProfileJson(profile, ProfileBy::kStep);
+absl::StatusOr<std::string> RunPage(const RunProfile& profile, const Explanation& explanation,
+                                    const RunReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json json = ProfileJson(profile, ProfileBy::kStep);
   const std::vector<ProfiledSpan>& spans = profile.runs.back().steps;
   for (size_t i = 0; i < spans.size(); ++i) {
     json["steps"][i]["begin_us"] = spans[i].begin_us;
@@ -23,6 +27,7 @@ absl::StatusOr<std::string> ProfilePage(const RunProfile& profile, const RunRepo
   return ReportPage({{"model", report.model},
                      {"device", report.device},
                      {"precision", report.precision},
+                     {"programs", Json::array({Json::parse(ExplainJson(explanation))})},
                      {"profile", std::move(json)}});
 }
 
@@ -44,7 +49,8 @@ absl::Status SessionProfiler::Finish(const Session& session, const std::vector<N
     report.trace = request_.trace;
   }
   if (!request_.page.empty()) {
-    ASSIGN_OR_RETURN(const std::string page, ProfilePage(profile.value(), report));
+    ASSIGN_OR_RETURN(const Explanation explanation, SessionExplainer::Explain(session, inputs));
+    ASSIGN_OR_RETURN(const std::string page, RunPage(profile.value(), explanation, report));
     RETURN_IF_ERROR(WriteFile(request_.page, page));
   }
   report.profile_by = request_.by;

@@ -204,7 +204,8 @@ class ONNX_CUDNN_API Session {
   Result<Tensor> ToHost(const Tensor& tensor) const;
 
  private:
-  friend struct SessionMaker;  // tests: over devices of their own
+  friend struct SessionMaker;      // tests: over devices of their own
+  friend struct SessionExplainer;  // the programs: --report
   explicit Session(std::shared_ptr<const LoadedModel> model);
   explicit Session(std::shared_ptr<const ModelReplicas> replicas);
   std::shared_ptr<const ModelReplicas> replicas_;
