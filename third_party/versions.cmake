@@ -46,7 +46,7 @@ scikit-build-core==1.1.2 --hash=sha256:7f4f959a467692db50bdd1ea7ce1507f2c7972e60
 typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8
 ]])
 
-# The wheel of which the page of --report takes vis-network 9.1.0 (Apache-2.0 or MIT) and D3 7.1.1 (ISC); never installed, and its Python is not used.
+# The wheel of which the page of --report takes D3 7.1.1 (ISC); never installed, and its Python is not used.
 set(REPORT_WHEEL "gravis==0.1.0")
 set(REPORT_WHEEL_SHA256 ccfb4dbba13c7570f1f33b35ab5d536868acf5ce8a0c427fd898340cf4e414f4)
 

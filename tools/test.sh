@@ -136,7 +136,7 @@ part_ray() {
 
 part_browser() {
   install_missing chromium-headless-shell fonts-dejavu-core
-  cmake --build --preset "$preset" --target onnx-cudnn-opt && $python tools/long/browser.py "$@" build/bin
+  cmake --build --preset "$preset" --target onnx-cudnn-run onnx-cudnn-opt && $python tools/long/browser.py "$@" build/bin
 }
 
 part_zoo() {

@@ -1,7 +1,7 @@
-"""browser.py BINARIES: the pages of onnx-cudnn-opt --report in a headless Chromium, from disk: ResNet-50 and a model of 5,000 nodes.
+"""browser.py BINARIES: the pages of --report in a headless Chromium, from disk: of onnx-cudnn-opt ResNet-50 and a model of 5,000 nodes, of onnx-cudnn-run a small one.
 
-The page opens (all scripts ran, the graph is drawn) in under 3 s, a search answers in under 100 ms, a click shows prices and rules, and each tab draws. A script at
-the page's end tries these and leaves its findings in the document. Screenshots of each tab, light and dark: FOLDER/MODEL-TAB.png, to be looked at.
+The page opens (all scripts ran, the graph is drawn) in under 3 s, a search answers in under 100 ms, a click shows rules, each tab draws, and a node's name that is
+HTML stays text. A script at the page's end tries these and leaves its findings in the document. Screenshots of each tab, light and dark: FOLDER/MODEL-TAB.png, to be looked at.
 """
 
 import html
@@ -14,15 +14,17 @@ import sys
 from part import ROOT, Part, parser_of
 
 BROWSER = "chromium-headless-shell"
-NODES = 5000
+HOSTILE = "</script><script>window.injected = 1</script><img src=x onerror='window.injected = 1'>"
+NODES = {"chain": 5000, "measured": 50}  # resnet50 is made by models/make.py
+WORDS = {"resnet50": "layer3.2", "chain": "layer730 matmul", "measured": "layer7 matmul"}
 TABS = ("graph", "timeline", "roofline", "memory", "formats", "versions")
 MOST_OPEN_MS, MOST_SEARCH_MS = 3000, 100
 
 # Runs after the page's own scripts; times are from the beginning of the navigation.
 TRY = """
 <pre id="findings"></pre><script>
-network.redraw();
-const findings = {open_ms: performance.now(), partitions: state.program.partitions.length, boxes: nodes.length};
+draw();
+const findings = {open_ms: performance.now(), partitions: state.program.partitions.length, boxes: boxes.length, measured: state.program.measuredSteps};
 const before = performance.now();
 const input = document.getElementById('search');
 input.value = WORD;
@@ -32,10 +34,27 @@ const edge = state.program.edges.find(e => e.refusals && e.refusals.length);
 showEdge(edge);
 findings.rule_is_shown = document.getElementById('details').textContent.includes(edge.refusals[0].says);
 const several = state.program.partitions.find(p => p.nodes.length > 1);
-if (several) { toggle(several); findings.opened = nodes.length - findings.boxes - several.nodes.length + 1; toggle(several); } else findings.opened = 0;
+if (several) { toggle(several); findings.opened = boxes.length - findings.boxes - several.nodes.length + 1; toggle(several); } else findings.opened = 0;
+const begun = performance.now();
+showWhole(); draw();
+findings.whole_ms = performance.now() - begun;
+const first = state.program.partitions[0];
+const at = view.apply([first.x, first.yShown]), corner = canvas.getBoundingClientRect();
+canvas.dispatchEvent(new MouseEvent('click', {clientX: corner.x + at[0], clientY: corner.y + at[1], bubbles: true}));
+findings.clicked = state.selected === first;
+findings.name_is_text = document.getElementById('details').textContent.includes(first.nodes[0]) && !window.injected && document.images.length === 0;
 findings.drawn = {};
 for (const [tab] of TABS) { showTab(tab); findings.drawn[tab] = document.getElementById(tab).querySelectorAll('canvas, rect.part, circle, td').length; }
 document.getElementById('findings').textContent = JSON.stringify(findings);
+</script>"""
+
+
+# For screenshots: a partition is open, and one is selected.
+SHOW = """<script>
+setTheme(DARK); showTab('TAB');
+const several = state.program.partitions.findIndex(p => p.nodes.length > 1);
+if (several >= 0) toggle(state.program.partitions[several]);
+select(state.program.partitions[Math.min(several + 1, state.program.partitions.length - 1)]);
 </script>"""
 
 
@@ -50,28 +69,30 @@ def with_script(page, name, script):
     return changed
 
 
-def write_chain(path):
-    """NODES ops: products, activations and sums in turn, with names as exporters give them."""
+def write_chain(path, count):
+    """Products, activations and sums in turn, with names as exporters give them, but for the first."""
     import onnx
     from onnx import TensorProto, helper
 
     nodes, last = [], "x"
-    for i in range(NODES):
+    for i in range(count):
         op = ("MatMul", "Relu", "Add", "Softmax", "Sigmoid")[i % 5]
         inputs = [last, "w"] if op in ("MatMul", "Add") else [last]
         last = f"value{i}"
-        nodes.append(helper.make_node(op, inputs, [last], f"/block{i // 50}/layer{i // 5}/{op}"))
+        nodes.append(helper.make_node(op, inputs, [last], f"/block{i // 50}/layer{i // 5}/{op}" if i else HOSTILE))
     square = helper.make_tensor_value_info
     weight = helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 64 * 64)
     graph = helper.make_graph(nodes, "chain", [square("x", TensorProto.FLOAT, [64, 64])], [square(last, TensorProto.FLOAT, [64, 64])], [weight])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-def make_model(name, path):
-    if name == "resnet50":
-        subprocess.run([sys.executable, ROOT / "models/make.py", name, "--output", path], check=True)
+def write_page(name, binaries, model, page):
+    if name in NODES:
+        write_chain(model, NODES[name])
     else:
-        write_chain(path)
+        subprocess.run([sys.executable, ROOT / "models/make.py", name, "--output", model], check=True)
+    command = ["onnx-cudnn-run", "--device", "cpu"] if name == "measured" else ["onnx-cudnn-opt", "--explain", "--target", "h200"]
+    subprocess.run([binaries / command[0], model, *command[1:], "--report", page], check=True, stdout=subprocess.DEVNULL)
 
 
 def faults_of(findings):
@@ -83,26 +104,30 @@ def faults_of(findings):
         faults.append(f"searches for {findings['search_ms']:.0f} ms")
     if findings["boxes"] != findings["partitions"] or findings["opened"] != 0:
         faults.append("not one box per partition, or per op of an opened one")
-    if findings["found"] == 0 or not findings["rule_is_shown"]:
-        faults.append("the search or the rules of an edge show nothing")
+    if findings["found"] == 0 or not findings["rule_is_shown"] or not findings["clicked"]:
+        faults.append("a search, the rules of an edge or a click show nothing")
+    if not findings["name_is_text"]:
+        faults.append("the name of a node is not shown as text")
     return faults + [f"{tab} is empty" for tab, drawn in findings["drawn"].items() if drawn == 0 and tab != "formats"]
 
 
-def try_model(name, word, binaries, folder):
+def try_model(name, binaries, folder):
     folder.mkdir(parents=True, exist_ok=True)
     model, page = folder / f"{name}.onnx", folder / f"{name}.html"
-    make_model(name, model)
-    subprocess.run([binaries / "onnx-cudnn-opt", model, "--explain", "--target", "h200", "--report", page], check=True, stdout=subprocess.DEVNULL)
-    document = browse(with_script(page, "tried", TRY.replace("WORD", json.dumps(word))), "--dump-dom")
+    write_page(name, binaries, model, page)
+    document = browse(with_script(page, "tried", TRY.replace("WORD", json.dumps(WORDS[name]))), "--dump-dom")
     text = re.search(r'<pre id="findings">(.*?)</pre>', document, re.DOTALL)[1]
     if not text:
         return {"faults": ["a script of the page failed"]}
     findings = json.loads(html.unescape(text))
     for theme in ("light", "dark"):
         for tab in TABS:
-            shown = with_script(page, "shown", f"<script>setTheme({json.dumps(theme == 'dark')}); showTab('{tab}'); select(state.program.partitions[1]);</script>")
+            shown = with_script(page, "shown", SHOW.replace("DARK", json.dumps(theme == "dark")).replace("TAB", tab))
             browse(shown, "--virtual-time-budget=5000", f"--screenshot={folder / f'{name}-{tab}-{theme}.png'}")
-    return {**findings, "faults": faults_of(findings)}
+    faults = faults_of(findings)
+    if (name == "measured") != (findings["measured"] > 0):
+        faults.append(f"{findings['measured']} steps are measured")
+    return {**findings, "faults": faults}
 
 
 def main():
@@ -111,13 +136,12 @@ def main():
     options = parser.parse_args()
     part = Part("browser", options)
     folder = options.folder or ROOT / "build/browser"
-    words = {"resnet50": "layer3.2", "chain": "block73 matmul"}
-    answers = part.run(list(words), lambda name: try_model(name, words[name], options.binaries, folder))
+    answers = part.run(list(WORDS), lambda name: try_model(name, options.binaries, folder))
     failed = [f"{name}: {fault}" for name, answer in answers.items() for fault in answer["faults"]]
     wrong = {name for name, answer in answers.items() if answer["faults"]}
     for name in wrong:
         part.forget(name)
-    return part.finish(len(answers) - len(wrong), failed, len(words) - len(answers), {"pages": answers})
+    return part.finish(len(answers) - len(wrong), failed, len(WORDS) - len(answers), {"pages": answers})
 
 
 if __name__ == "__main__":

@@ -1,22 +1,19 @@
-# cmake -DPAGE=FOLDER -DLIBRARIES=FILE;… -DOUT=FILE.cc -P embed.cmake: the page of --report with its libraries, in two halves between which the data go, as C++.
-# Without LIBRARIES both are empty.
+# cmake -DPAGE=FOLDER -DLIBRARY=FILE -DOUT=FILE.cc -P embed.cmake: the page of --report with its library, in two halves between which the data go, as C++.
+# Without LIBRARY both are empty.
 cmake_minimum_required(VERSION 3.25)
 set(head "")
 set(tail "")
-if(LIBRARIES)
+if(LIBRARY)
   file(READ ${PAGE}/page.html page)
   file(READ ${PAGE}/page.css style)
-  foreach(library IN LISTS LIBRARIES)
-    file(READ ${library} text)
-    string(APPEND libraries "${text}\n")
-  endforeach()
+  file(READ ${LIBRARY} library)
   foreach(part model graph plots panels)
     file(READ ${PAGE}/${part}.js text)
     string(APPEND script "${text}")
   endforeach()
   string(REPLACE "@STYLE@" "${style}" page "${page}")
   string(REPLACE "@SCRIPT@" "${script}" page "${page}")
-  string(REPLACE "@LIBRARIES@" "${libraries}" page "${page}")
+  string(REPLACE "@LIBRARY@" "${library}" page "${page}")
   string(FIND "${page}" "@DATA@" at)
   string(SUBSTRING "${page}" 0 ${at} head)
   math(EXPR at "${at} + 6")

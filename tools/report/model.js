@@ -1,5 +1,5 @@
 'use strict';
-// What is shown: the JSON of onnx-cudnn-opt --explain and onnx-cudnn-run --profile, with what all views derive from it.
+// What is shown: the JSON of --explain and --profile, with what all views derive from it.
 const report = JSON.parse(document.getElementById('data').textContent);
 const PALETTE = ['#4c8bf5', '#e8833a', '#2fa36b', '#b565d9', '#8a94a3', '#d64f6b', '#1fa7b8', '#b8962e'];
 const ENGINES = ['cudnn', 'gemm', 'kernel', 'host', 'view', 'custom'];
@@ -15,12 +15,6 @@ function css(name) {
 // Measured times by the nodes of a step.
 const measured = new Map(((report.profile || {}).steps || []).map(step => [step.nodes.join('\n'), step]));
 
-// A profile alone, without an explanation, is shown as a program without edges.
-function programOfProfile(profile) {
-  const partitions = profile.steps.map(step => ({...step, inputs: [], outputs: [], links: [], launches: true, cost_from: ''}));
-  return {target: report.device || '', streams: profile.streams, partitions, edges: [], formats: []};
-}
-
 // Partitions get: index, label, color fields, text (for the search), measured, took (µs: measured, else predicted), from and to (partitions), depth.
 function prepare(program) {
   const writer = new Map(), ofNode = new Map();
@@ -28,6 +22,7 @@ function prepare(program) {
     p.index = i;
     p.measured = measured.get(p.nodes.join('\n'));
     p.took = p.measured ? p.measured.us : p.us;
+    if (p.measured) p.variant = p.measured.variant;  // the one that ran
     p.label = p.ops.length > 4 ? `${p.ops.slice(0, 3).join(' ')} … (${p.ops.length})` : p.ops.join(' ');
     p.text = [p.nodes, p.ops, p.engine, p.variant, p.outputs.map(o => o.value)].flat().join(' ').toLowerCase();
     p.from = new Set(); p.to = new Set(); p.reads = [];
@@ -49,7 +44,8 @@ function prepare(program) {
   }
   program.most = d3.max(program.partitions, p => p.took) || 1;
   program.total = d3.sum(program.partitions, p => p.took);
-  program.isMeasured = program.partitions.some(p => p.measured);
+  program.measuredSteps = program.partitions.filter(p => p.measured).length;
+  program.isMeasured = program.measuredSteps > 0;
   return program;
 }
 
@@ -72,7 +68,7 @@ function place(program) {
   });
 }
 
-const programs = (report.programs || [programOfProfile(report.profile)]).filter(p => p.partitions).map(prepare);
+const programs = report.programs.map(prepare);
 const state = {program: programs[0], selected: null, colour: 'engine', expanded: new Set(), show: 'graph'};
 const listeners = [];
 function changed() { for (const listener of listeners) listener(); }

@@ -68,12 +68,12 @@ function showPartition() {
   table(panel, [
     ['engine', p.engine + (p.variant ? `, ${p.variant}` : '')], ['stream', p.launches ? p.stream : 'no launch'],
     [p.measured ? 'measured' : 'predicted', `${us(p.took)}, ${number(100 * p.took / state.program.total)} % of all`],
-    ['predicted', p.measured && report.programs ? us(p.us) : ''],
+    ['predicted', p.measured ? us(p.us) : ''],
     ['floor', p.floor_us > 0 ? `${us(p.floor_us)} (${number(p.took / p.floor_us)} times)` : ''],
     ['work', `${number(p.flops / 1e6)} MFLOP, ${bytes(p.bytes)}`],
     ['rate', p.took > 0 ? `${number(p.bytes / p.took / 1e3)} GB/s, ${number(p.flops / p.took / 1e6)} TFLOP/s` : ''],
     ['price from', p.cost_from]]);
-  if (p.nodes.length > 1 && network) panel.append('button').text(state.expanded.has(p) ? 'hide its ops' : 'show its ops').on('click', () => toggle(p));
+  if (p.nodes.length > 1) panel.append('button').text(state.expanded.has(p) ? 'hide its ops' : 'show its ops').on('click', () => toggle(p));
   panel.append('h3').text(`${p.nodes.length} op${p.nodes.length > 1 ? 's' : ''}`);
   panel.append('ul').selectAll('li').data(p.nodes).join('li').text((name, i) => `${p.ops[i]}: ${name}`);
   operands(panel, 'reads', p.inputs);
@@ -111,7 +111,7 @@ function drawVersions() {
   table(panel, Object.entries(report.versions || {}).map(([name, value]) => [name.replace(/_/g, ' '), value]));
   panel.append('h2').text('What it ran with');
   table(panel, [['model', report.model], ['device', report.device], ['target', state.program.target], ['prices', state.program.prices],
-    ['precision', report.precision], ['streams', state.program.streams]]);
+    ['precision', report.precision], ['streams', state.program.streams], ['why the model is cut after it', (state.program.cut || []).join('; ')]]);
 }
 
 const TABS = [['graph', 'Graph'], ['timeline', 'Timeline'], ['roofline', 'Roofline'], ['memory', 'Memory'], ['formats', 'Formats'], ['versions', 'Versions']];
@@ -123,7 +123,7 @@ function showTab(name) {
 }
 
 function drawTab() {
-  if (state.show === 'graph' && network === null) drawGraph();
+  if (state.show === 'graph') redraw();
   if (state.show === 'timeline') drawTimeline();
   if (state.show === 'roofline') drawRoofline();
   if (state.show === 'memory') drawMemory();
@@ -136,15 +136,14 @@ function showProgram(program) {
   if (program.partitions.length && program.partitions[0].x === undefined) place(program);
   const floor = d3.sum(program.partitions, p => p.floor_us), launches = program.partitions.filter(p => p.launches).length;
   d3.select('#totals').text(`${program.target}: ${program.partitions.length} partitions, ${launches} launches, ${us(program.total)} ` +
-    `${program.isMeasured ? 'measured' : 'predicted'}, floor ${us(floor)}`);
-  if (network !== null) { drawGraph(); showTop(); }
-  showLegend(); select(null); drawTab();
+    `${program.measuredSteps === launches ? 'measured' : program.measuredSteps ? `measured for ${program.measuredSteps}, else predicted` : 'predicted'}, floor ${us(floor)}`);
+  drawGraph(); showTop(); showLegend(); select(null); drawTab();
 }
 
 function setTheme(dark) {
   document.documentElement.classList.toggle('dark', dark);
   themeColours.clear();
-  if (network !== null) { drawGraph(); markSelected(); }
+  redraw();
 }
 
 function start() {
@@ -162,7 +161,7 @@ function start() {
   });
   window.addEventListener('resize', drawTab);
   startGraph();
-  showProgram(programs[0]);
   showTab('graph');
+  showProgram(programs[0]);
 }
 start();

@@ -65,7 +65,7 @@ function drawTimeline() {
 }
 
 function drawRoofline() {
-  const program = state.program, peaks = program.peaks || {};
+  const program = state.program, peaks = program.peaks;
   const work = program.partitions.filter(p => p.launches && p.flops > 0 && p.bytes > 0 && p.took > 0);
   const fig = plot('roofline', 'Roofline', `${work.length} partitions that compute, ${program.isMeasured ? 'measured' : 'predicted'}; lines are the device's peaks. ` +
     'The area of a dot is its time.');
@@ -90,7 +90,6 @@ function drawRoofline() {
 
 function drawMemory() {
   const memory = state.program.memory;
-  if (!memory) { d3.select('#memory').text('').append('p').text('A profile alone has no memory map: onnx-cudnn-opt --explain has it.'); return; }
   const buffers = memory.buffers.filter(b => b.space === 'device');
   const live = memory.live_bytes, peak = d3.max(live) || 0;
   const fig = plot('memory', 'Arena', `${bytes(memory.arena_bytes)} of device memory, at most ${bytes(peak)} of it in use at once; weights ${bytes(memory.weight_bytes)}` +
