@@ -27,8 +27,8 @@ const yOf = (p, node) => p.yShown + (isOpen(p) ? Math.max(0, p.nodes.indexOf(nod
 
 // From below one box to the top of another; `aside`: around the boxes between.
 function line(x1, y1, x2, y2, aside, more) {
-  const path = new Path2D(), from = [x1, y1 + BOX.height / 2], to = [x2, y2 - BOX.height / 2], side = aside ? Math.max(x1, x2) + BOX.width * 0.6 : null;
-  if (aside) d3.line().curve(d3.curveBasis).context(path)([from, [x1, from[1] + 12], [side, from[1] + 30], [side, to[1] - 30], [x2, to[1] - 12], to]);
+  const path = new Path2D(), from = [x1, y1 + BOX.height / 2], to = [x2, y2 - BOX.height / 2], side = aside ? Math.max(x1, x2) + BOX.width * 0.7 : null;
+  if (aside) d3.line().curve(d3.curveBasis).context(path)([from, [side, from[1] + 14], [side, to[1] - 14], to]);
   else d3.linkVertical().context(path)({source: from, target: to});
   return {path, to, left: Math.min(x1, x2), right: Math.max(x1, x2, side || x1), top: Math.min(from[1], to[1]), bottom: Math.max(from[1], to[1]), ...more};
 }
