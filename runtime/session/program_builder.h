@@ -76,8 +76,8 @@ class ProgramBuilder {
   absl::StatusOr<std::shared_ptr<const Program>> Build(const ProgramTable::Key& key,
                                                        const Pricing& pricing,
                                                        double bind_ms = 0) const;
-  // Builds `program`, which was built for `key`, once more and explains it. Where an Engine no longer
-  // proposes one of its Candidates (a price has changed), Partitions are searched for again.
+  // Builds `program`, which was built for `key`, once more and explains it. Where an Engine no
+  // longer proposes one of its Candidates (a price has changed), Partitions are searched for again.
   absl::StatusOr<Explanation> Explain(const ProgramTable::Key& key, const Program& program) const;
 
  private:

@@ -25,7 +25,8 @@ Json VersionsJson(const BuildFacts& facts) {
 absl::Status CheckReportPage() {
   if (!kReportHead.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
-      "--report: this build has no page, because its JavaScript library could not be downloaded when "
+      "--report: this build has no page, because its JavaScript library could not be downloaded "
+      "when "
       "it was configured; configure it again where pip can download");
 }
 
