@@ -26,8 +26,7 @@ absl::Status CheckReportPage() {
   if (!kReportHead.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
       "--report: this build has no page, because its JavaScript library could not be downloaded "
-      "when "
-      "it was configured; configure it again where pip can download");
+      "when it was configured; configure it again where pip can download");
 }
 
 absl::StatusOr<std::string> ReportPage(Json data) {
