@@ -36,6 +36,12 @@ class Proposals {
   class Sink;
   void ProposeAt(int anchor);
   void Ask(const Engine& engine, int anchor, Sink& sink);
+  const AvoidedEngine* FindAvoided(const Engine& engine) const;  // nullptr: it is not avoided
+  // The least price of the Node alone on the device, by Engines that `counts` accepts; infinite:
+  // none runs it.
+  template <typename Counts>
+  double LeastUs(int anchor, const Counts& counts) const;
+  void DropAvoided(int anchor);
   //   signature  of the Candidate; empty: not known
   void Consider(int anchor, Candidate candidate, std::string signature = {});
   void TakeMeasuredPrice(const std::string& signature, Candidate& candidate) const;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,13 +15,13 @@
 namespace onnx_cudnn {
 
 // A Program with its Executors. Thread-safe. Owned by shared_ptr: a Program that is dropped from
-// the table lives until its Runs end. The Device, the ConstantStore and `captures` must outlive it.
+// the table lives until its Runs end. The Device, the ConstantStore and what `options` point to must
+// outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
+  //   options  of its Executors, without fixed pointers
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
-               int max_executors, bool capture = false,
-               std::shared_ptr<ArenaLock> arena_lock = nullptr,
-               std::atomic<int64_t>* captures = nullptr);
+               int max_executors, ExecutorOptions options = {});
 
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
@@ -50,7 +49,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   // Waits while all Executors are leased. Cancelled: the call in progress on this thread.
   absl::StatusOr<Lease> Acquire();
   // Creates as many Executors as `like` has, at least one and at most max_executors(), with copies
-  // of inputs and outputs if its Runs needed some. Call it before the pool is shared.
+  // of inputs and outputs on the device if its Runs needed some. Call it before the pool is shared.
   absl::Status MakeReady(const ExecutorPool& like);
 
  private:
@@ -64,9 +63,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   Device& device_;
   ConstantStore& constants_;
   const int max_executors_;
-  const bool capture_;
-  const std::shared_ptr<ArenaLock> arena_lock_;
-  std::atomic<int64_t>* const captures_;
+  const ExecutorOptions options_;
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stages_ ABSL_GUARDED_BY(mutex_) = false;  // a Run had tensors in host memory

@@ -10,6 +10,7 @@
 #include "runtime/exec/arena_lock.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
+#include "runtime/exec/pinned_pool.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/transfers.h"
 
@@ -39,6 +40,8 @@ class SessionDevice {
   Transfers& transfers() const { return *transfers_; }
   // Null: each Executor has its own arena.
   const std::shared_ptr<ArenaLock>& arena_lock() const { return arena_lock_; }
+  // Of all its Executors.
+  const std::shared_ptr<PinnedPool>& pinned() const { return pinned_; }
   std::atomic<int64_t>& captures() const { return captures_; }  // by the Executors of its Programs
 
  private:
@@ -51,6 +54,7 @@ class SessionDevice {
   const bool keeps_bodies_;
   const std::shared_ptr<Device> device_;
   std::shared_ptr<ArenaLock> arena_lock_;
+  std::shared_ptr<PinnedPool> pinned_;
   const std::unique_ptr<ConstantStore> constants_;
   const std::unique_ptr<Transfers> transfers_;
   mutable std::atomic<int64_t> captures_ = 0;
