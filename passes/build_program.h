@@ -40,8 +40,8 @@ struct BuildOptions {
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
   absl::Span<const AvoidedEngine> avoided_engines = {};  // as Stretch::avoided_engines
-  std::string cover;            // as PartitionExtras::cover
-  bool saves_cover = false;     // sets Program::cover
+  std::string cover;                                     // as PartitionExtras::cover
+  bool saves_cover = false;                              // sets Program::cover
   BuildTimes* times = nullptr;  // BuildProgram adds to it; nullptr: nothing is timed
   std::vector<Remark>* remarks = nullptr;
   // For BindShapes: receives every Node that it refuses, and the result is the Graph with them;

@@ -87,9 +87,8 @@ void Proposals::ProposeAt(int anchor) {
 
 const AvoidedEngine* Proposals::FindAvoided(const Engine& engine) const {
   const auto& avoided = stretch_.avoided_engines;
-  const auto found = std::find_if(avoided.begin(), avoided.end(), [&](const AvoidedEngine& a) {
-    return a.name == engine.name();
-  });
+  const auto found = std::find_if(avoided.begin(), avoided.end(),
+                                  [&](const AvoidedEngine& a) { return a.name == engine.name(); });
   return found == avoided.end() ? nullptr : &*found;
 }
 
@@ -115,9 +114,8 @@ void Proposals::DropAvoided(int anchor) {
     const double its_us =
         LeastUs(anchor, [&](const Engine& engine) { return engine.name() == avoided.name; });
     if (others_us > *avoided.most_times * its_us) continue;
-    std::erase_if(at_[anchor], [&](const Proposal& p) {
-      return p.candidate.engine->name() == avoided.name;
-    });
+    std::erase_if(at_[anchor],
+                  [&](const Proposal& p) { return p.candidate.engine->name() == avoided.name; });
   }
 }
 

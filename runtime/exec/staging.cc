@@ -15,7 +15,9 @@ constexpr uintptr_t kOperandAlignment = 16;
 constexpr int64_t kPinnedAlignment = 256;
 
 // So that each tensor in a block is as aligned as the block.
-int64_t PinnedBytes(int64_t bytes) { return (bytes + kPinnedAlignment - 1) / kPinnedAlignment * kPinnedAlignment; }
+int64_t PinnedBytes(int64_t bytes) {
+  return (bytes + kPinnedAlignment - 1) / kPinnedAlignment * kPinnedAlignment;
+}
 
 // Strings are stored outside arenas; no Step accesses them.
 int64_t StagedBytes(const Value& value) {

@@ -55,7 +55,7 @@ OwnedTarget TargetOver(EngineList engines, DeviceInfo info) {
 
 absl::Span<const AvoidedEngine> AvoidedByQuickPrograms() {
   static constexpr AvoidedEngine kAvoided[] = {{.name = "cudnn"},
-                                               {.name = "gemm", .most_times = 4}};
+                                               {.name = "gemm", .most_times = 8}};
   return kAvoided;
 }
 

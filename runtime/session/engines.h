@@ -33,9 +33,10 @@ absl::Status SetCapability(OwnedTarget& owned, int compute_capability);
 // "cpu, h200, ...".
 std::string TargetNames();
 
-// The Engines that quick Programs avoid: those whose libraries generate code when a Step is compiled,
-// which takes tenths of a second (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN'), and
-// those whose libraries load a kernel at its first launch, up to 17 ms.
+// The Engines that quick Programs avoid: those whose libraries generate code when a Step is
+// compiled, which takes tenths of a second (docs/measurements.md, 'Convolutions of ResNet-50 in
+// cuDNN'), and those whose libraries load a kernel at its first launch, which took 33 ms of a Run
+// (docs/performance.md, 'Models whose shapes vary').
 absl::Span<const AvoidedEngine> AvoidedByQuickPrograms();
 
 // A GPU's Engines, by preference at equal price: `view`, `computing`, `host`.

@@ -15,8 +15,8 @@
 namespace onnx_cudnn {
 
 // A Program with its Executors. Thread-safe. Owned by shared_ptr: a Program that is dropped from
-// the table lives until its Runs end. The Device, the ConstantStore and what `options` point to must
-// outlive it.
+// the table lives until its Runs end. The Device, the ConstantStore and what `options` point to
+// must outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   //   options  of its Executors, without fixed pointers

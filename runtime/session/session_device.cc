@@ -25,9 +25,9 @@ absl::StatusOr<std::unique_ptr<SessionDevice>> SessionDevice::Create(
   target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
   target.numerics.nondeterminism = options.allow_nondeterministic;
   // What PoolMaker counts within a limit has no room for larger blocks.
-  made->pinned_ = std::make_shared<PinnedPool>(
-      *made->device_,
-      options.max_memory_bytes > 0 ? PinnedPool::Fit::kExact : PinnedPool::Fit::kLoose);
+  made->pinned_ = std::make_shared<PinnedPool>(*made->device_, options.max_memory_bytes > 0
+                                                                   ? PinnedPool::Fit::kExact
+                                                                   : PinnedPool::Fit::kLoose);
   if (options.arena != nullptr) {
     ASSIGN_OR_RETURN(made->arena_lock_, options.arena->impl_->Lock(made->device_, made->ref()));
   }

@@ -274,11 +274,10 @@ TEST_F(FirstProgramTest, ATuneBudgetInTheForegroundContradictsIt) {
 // By the rules and prices of an H200.
 TEST(FirstProgramOnAnH200Test, TakesAKernelOfOursForAProduct) {
   const auto engine_of = [](FirstProgram first_program) {
-    Graph graph = GraphWithWeights(
-        "g (float[512,512] x, float[512,512] w) => (y) { y = MatMul(x, w) }");
+    Graph graph =
+        GraphWithWeights("g (float[512,512] x, float[512,512] w) => (y) { y = MatMul(x, w) }");
     const auto model = LoadedModel::Create(
-        std::move(graph),
-        {.precision = PrecisionChoice::kStrict, .first_program = first_program},
+        std::move(graph), {.precision = PrecisionChoice::kStrict, .first_program = first_program},
         /*load_ms=*/0, SessionMaker::Open().value());
     const TensorView x = {.dtype = DType::kF32, .shape = {512, 512}};
     const auto pool = (*model)->Prepare({&x}, /*callers_stream=*/nullptr);

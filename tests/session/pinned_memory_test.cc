@@ -27,10 +27,8 @@ class PinningDevice final : public ForwardingDevice {
     ++pinned_.blocks;
     pinned_.bytes += bytes;
     std::byte* const data = block->get();
-    return std::shared_ptr<std::byte>(
-        data, [&pinned = pinned_, bytes, block = *std::move(block)](std::byte*) {
-          pinned.bytes -= bytes;
-        });
+    return std::shared_ptr<std::byte>(data, [&pinned = pinned_, bytes, block = *std::move(block)](
+                                                std::byte*) { pinned.bytes -= bytes; });
   }
 
  private:

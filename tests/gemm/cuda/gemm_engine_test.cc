@@ -242,8 +242,7 @@ TEST(GemmLaunchedTest, AQuickProgramCallsNothingWhereAKernelOfOursServes) {
   const Graph graph =
       GraphWithWeights("g (float[4,8] x, float[8,16] w) => (y) { y = MatMul(x, w) }");
   const int created = lt.calls();
-  const auto quick =
-      BuildProgram(graph, {}, target, {.avoided_engines = AvoidedByQuickPrograms()});
+  const auto quick = BuildProgram(graph, {}, target, {.avoided_engines = AvoidedByQuickPrograms()});
   ASSERT_TRUE(quick.ok()) << quick.status();
   EXPECT_EQ(lt.calls(), created);
   EXPECT_EQ(Partitions(**quick), "kernel {MatMul} stream 0");
