@@ -48,14 +48,15 @@ class ShareOfToleranceTest(unittest.TestCase):
         self.assertEqual(share_of_tolerance(np.float32([0, 0]), np.float32([0, 0])), 0)
         self.assertGreater(share_of_tolerance(np.float32([0, 1e-6]), np.float32([0, 0])), 1)
 
-    def test_an_op_whose_results_depend_on_threads_has_a_tolerance_of_its_own(self):
+    def test_an_op_that_rounds_to_8_bits_has_a_tolerance_of_its_own(self):
         shares = {}
-        for op in ("Neg", "DynamicQuantizeLSTM"):
+        for op in ("Neg", "DynamicQuantizeLSTM", "QuantizeLinear"):
             with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
                 onnx.save(onnx.helper.make_model(onnx.helper.make_graph([onnx.helper.make_node(op, ["x"], ["y"])], "g", [], [])), file.name)
                 shares[op] = share_of_tolerance(np.float32([0.5, 1.01]), np.float32([0.5, 1]), tolerance_of(file.name))
         self.assertGreater(shares["Neg"], 1)
         self.assertAlmostEqual(shares["DynamicQuantizeLSTM"], 0.5, delta=0.01)
+        self.assertAlmostEqual(shares["QuantizeLinear"], 0.5, delta=0.01)
 
 
 class DropsTest(unittest.TestCase):
