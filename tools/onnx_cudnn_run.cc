@@ -70,9 +70,10 @@ ABSL_FLAG(std::string, first_program, "best", onnx_cudnn::kFirstProgramHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::vector<std::string>, devices, {}, onnx_cudnn::kDevicesHelp);
-ABSL_FLAG(std::string, device, "auto",
-          "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none); cuda:1 is the "
-          "second GPU.");
+ABSL_FLAG(
+    std::string, device, "auto",
+    "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none); cuda:1 is the "
+    "second GPU.");
 ABSL_FLAG(
     std::string, target, "",
     "Partitions and lowers the model for this GPU, and runs the result on the CPU device with "

@@ -35,8 +35,7 @@ absl::Status WarmUpModel(const LoadedModel& model, const std::vector<NamedView>&
                          int executors) {
   const CallScope scope(model);
   if (model.is_segmented()) {
-    RETURN_IF_ERROR(
-        MatchArguments(inputs, model.inputs(), "input", model.device().ref()).status());
+    RETURN_IF_ERROR(MatchArguments(inputs, model.inputs(), "input", model.device().ref()).status());
   } else {
     ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, inputs, {}));
     if (prepared.pool != nullptr) return WarmUpPool(prepared, executors, RunsOf(model));

@@ -62,8 +62,8 @@ struct State {
   std::array<cudaLaunchAttribute, 3> last_attributes = {};
   int shared_bytes_allowed = 0;
   int multiprocessors = 100;
-  std::set<int> contexts;  // by ordinals
-  std::set<std::pair<int, int>> reached;  // {GPU, the one whose memory it may read}
+  std::set<int> contexts;                    // by ordinals
+  std::set<std::pair<int, int>> reached;     // {GPU, the one whose memory it may read}
   int direct_copies = 0, staged_copies = 0;  // from GPU to GPU
   FakeStream callers;
 };

@@ -81,17 +81,17 @@ TEST(EmulatedDevicesTest, AnInputOnTheOtherGpuIsCopiedFromThere) {
 TEST(EmulatedDevicesTest, EachGpuHoldsItsOwnWeightsAndLimit) {
   const std::vector<float> x(256, 1);
   const std::string model = *ModelBytesFromText(
-      absl::StrCat("g (float[1,256] x) => (float[1,256] y) <float[256] w = {", absl::StrJoin(x, ","),
-                   "}> { s = Softmax(x) y = Add(s, w) }"));
+      absl::StrCat("g (float[1,256] x) => (float[1,256] y) <float[256] w = {",
+                   absl::StrJoin(x, ","), "}> { s = Softmax(x) y = Add(s, w) }"));
   FakeCudaOptions options = EmulatedGpu();
   options.devices = 2;
   FakeCuda cuda(options);
   // The bytes of the weights; nothing where a Run on one of the GPUs lacks memory.
   const auto weight_bytes = [&](std::vector<int> devices, int64_t limit) {
-    const Session session = Session::LoadBytes(model, {.device = DeviceChoice::kCuda,
-                                                       .devices = devices,
-                                                       .max_memory_bytes = limit})
-                                .value();
+    const Session session =
+        Session::LoadBytes(
+            model, {.device = DeviceChoice::kCuda, .devices = devices, .max_memory_bytes = limit})
+            .value();
     int64_t ran = 0;
     for (size_t i = 0; i < devices.size(); ++i) {
       auto outputs = session.Run({View(x.data(), {1, 256})});

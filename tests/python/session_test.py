@@ -72,17 +72,6 @@ class LoadTest(unittest.TestCase):
 
 
 class RunTest(unittest.TestCase):
-    def test_a_warm_up_builds_what_the_first_run_needs(self):
-        s = session()
-        s.warm_up({"a": A, "b": B}, 2)
-        self.assertEqual((s.stats().programs_built, s.stats().devices[0].runs), (1, 0))
-        np.testing.assert_array_equal(s.run(["sum"], {"a": A, "b": B})[0], A + B)
-        self.assertEqual((s.stats().programs_built, s.stats().devices[0].runs), (1, 1))
-        with self.assertRaisesRegex(oc.InvalidArgument, "expected 2 inputs"):
-            s.warm_up({"a": A})
-        with self.assertRaisesRegex(oc.InvalidArgument, "expected 1 run at once or more, found 0"):
-            s.warm_up({"a": A, "b": B}, 0)
-
     def test_outputs_in_the_order_that_is_asked_for(self):
         found = session().run(["difference", "sum"], {"a": A, "b": B})
         np.testing.assert_array_equal(found[0], A - B)

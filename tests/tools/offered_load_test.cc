@@ -92,10 +92,9 @@ TEST(WarmUpForLoadTest, EachDeviceHasCapturedWhatALoadRuns) {
     opened.push_back(SessionMaker::Open().value());
     opened.back().ordinal = i;
   }
-  const Session session =
-      SessionMaker::Make("g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }", {},
-                         std::move(opened))
-          .value();
+  const Session session = SessionMaker::Make("g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }",
+                                             {}, std::move(opened))
+                              .value();
   const std::vector<ModelInput> made = MakeInputs(session.inputs(), {.batch = 1}).value();
   ASSERT_TRUE(WarmUpForLoad(session, made, /*max_batch=*/5, /*runs_at_once=*/4).ok());
   EXPECT_EQ(session.stats().programs_built, 2 * 4);  // 1, 2, 4 and 5 rows

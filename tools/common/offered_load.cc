@@ -130,7 +130,8 @@ HostTensor WithRows(const HostTensor& tensor, int64_t rows) {
 absl::StatusOr<Session> Load(const LoadRequest& request) {
   SessionOptions options = request.bench.session;
   // A Program for each size of a batch, an arena for each thread.
-  const auto sizes = static_cast<int>(BatchRows({}, std::max<int64_t>(request.max_batch, 1)).size());
+  const auto sizes =
+      static_cast<int>(BatchRows({}, std::max<int64_t>(request.max_batch, 1)).size());
   options.max_programs = std::max(options.max_programs, sizes);
   options.max_executors_per_program =
       std::max(options.max_executors_per_program, request.bench.threads);
