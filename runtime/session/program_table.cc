@@ -64,15 +64,21 @@ bool ExecutorPool::stages() const {
   return stages_;
 }
 
-absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
+absl::Status ExecutorPool::ForEach(int count, absl::FunctionRef<absl::Status(Executor&)> body) {
+  const absl::MutexLock all(all_mutex_);
   std::vector<Lease> leases;
-  const int count = std::min(std::max(like.made(), 1), max_executors_);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < std::min(count, max_executors_); ++i) {
     ASSIGN_OR_RETURN(Lease lease, Acquire());
-    if (like.stages()) RETURN_IF_ERROR((*lease).ReserveStaging());
+    RETURN_IF_ERROR(body(*lease));
     leases.push_back(std::move(lease));
   }
   return absl::OkStatus();
+}
+
+absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
+  return ForEach(std::max(like.made(), 1), [&](Executor& executor) {
+    return like.stages() ? executor.ReserveStaging() : absl::OkStatus();
+  });
 }
 
 void ExecutorPool::Release(std::unique_ptr<Executor> executor) {

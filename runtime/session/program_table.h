@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/executor.h"
@@ -48,6 +49,9 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   };
   // Waits while all Executors are leased. Cancelled: the call in progress on this thread.
   absl::StatusOr<Lease> Acquire();
+  // Calls `body` with `count` different Executors, one after the other, or with max_executors() if
+  // these are fewer; creates those that are missing and waits for those that are leased.
+  absl::Status ForEach(int count, absl::FunctionRef<absl::Status(Executor&)> body);
   // Creates as many Executors as `like` has, at least one and at most max_executors(), with copies
   // of inputs and outputs on the device if its Runs needed some. Call it before the pool is shared.
   absl::Status MakeReady(const ExecutorPool& like);
@@ -64,6 +68,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   ConstantStore& constants_;
   const int max_executors_;
   const ExecutorOptions options_;
+  absl::Mutex all_mutex_;  // of ForEach: two would wait for the Executors that the other one holds
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stages_ ABSL_GUARDED_BY(mutex_) = false;  // a Run had tensors in host memory

@@ -24,9 +24,11 @@
 #include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/model_replicas.h"
+#include "runtime/session/peer_inputs.h"
 #include "runtime/session/profile_program.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
+#include "runtime/session/warm_up.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -193,7 +195,8 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
     return RunOnReplica<std::vector<Tensor>>(
         *replicas_, DevicesOf(inputs), options,
         [&](const LoadedModel& model) -> absl::StatusOr<std::vector<Tensor>> {
-          ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, inputs, options));
+          ASSIGN_OR_RETURN(const PeerInputs here, PeerInputs::Of(model, inputs, options));
+          ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, here.views(), options));
           ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(model, prepared, options));
           RETURN_IF_ERROR(CheckFinite(model, outputs));
           return outputs;
@@ -226,7 +229,8 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(devices));
     const LoadedModel& model = *lease.model();
     const CallScope scope(model, options.cancel);
-    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, options));
+    ASSIGN_OR_RETURN(const PeerInputs here, PeerInputs::Of(model, inputs, options));
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, here.views(), options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(model, prepared, outputs));
     if (prepared.pool == nullptr) {
       RETURN_IF_ERROR(RunPartsInto(model, Views(prepared.inputs), Views(matched), options));
@@ -235,6 +239,13 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
     RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, matched, options));
     return CheckFinite(model, Views(matched));
+  });
+}
+
+Result<void> Session::WarmUp(const std::vector<NamedView>& inputs, int runs_at_once) const {
+  return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    return WarmUpReplicas(*replicas_, inputs, runs_at_once);
   });
 }
 
