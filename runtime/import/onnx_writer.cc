@@ -25,7 +25,7 @@ using ValueNames = std::map<const Value*, std::string>;
 // As for WriteModelWithout.
 using PutData = absl::FunctionRef<std::string(const HostTensor& data)>;
 // Smaller initializers stay in the message.
-constexpr int64_t kLeastPutBytes = 1024;
+constexpr int64_t kLeastPutBytes = 64;
 
 // Names used in the graph being written and in outer graphs.
 class NameScope {
