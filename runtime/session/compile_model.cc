@@ -136,7 +136,11 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramOf(const LoadedModel& model
     TensorView& view = views.emplace_back();
     view.dtype = info.dtype;
     const auto dims = inputs.dims.find(info.name);
-    if (dims != inputs.dims.end()) view.shape = dims->second;
+    if (dims != inputs.dims.end()) {
+      view.shape = dims->second;
+    } else {
+      for (const auto& dim : info.dims) view.shape.push_back(dim.value);
+    }
     const auto value = inputs.values.find(info.name);
     if (value != inputs.values.end()) view.data = const_cast<void*>(value->second.raw());
   }

@@ -13,7 +13,7 @@ namespace onnx_cudnn {
 
 // The inputs of a Program, by name.
 struct CompiledInputs {
-  std::map<std::string, Dims, std::less<>> dims;          // of all inputs
+  std::map<std::string, Dims, std::less<>> dims;          // of those that are not static, at least
   std::map<std::string, HostTensor, std::less<>> values;  // of those that decide shapes
 };
 

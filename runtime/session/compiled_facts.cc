@@ -57,7 +57,7 @@ std::vector<std::string> Sorted(std::vector<std::string> names) {
 
 // Whether a word of `product`, or two, are `name`: "rtx4090" of "nvidia geforce rtx 4090".
 bool Names(std::string_view name, std::string_view product) {
-  const std::vector<std::string_view> words = absl::StrSplit(product, ' ');
+  const std::vector<std::string_view> words = absl::StrSplit(product, absl::ByAnyChar(" -"));
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == name) return true;
     if (i > 0 && absl::StrCat(words[i - 1], words[i]) == name) return true;
