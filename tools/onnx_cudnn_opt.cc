@@ -295,16 +295,15 @@ absl::Status WriteRewritten(const Graph& graph, const Options& options) {
 
 // Without --streams, whose default is that of an explanation.
 absl::Status Compile(const Options& options) {
-  CompileRequest request{
-      .target = options.target,
-      .options = {.optimization_level = options.level,
-                  .precision = options.asked_precision,
-                  .disabled_passes = options.disabled,
-                  .op_libraries = absl::GetFlag(FLAGS_op_library),
-                  .compute_capability = options.compute_capability,
-                  .partitioner = options.explanation.partitioner,
-                  .plan_cache = absl::GetFlag(FLAGS_plan_cache),
-                  .max_memory_bytes = options.max_memory}};
+  CompileRequest request{.target = options.target,
+                         .options = {.optimization_level = options.level,
+                                     .precision = options.asked_precision,
+                                     .disabled_passes = options.disabled,
+                                     .op_libraries = absl::GetFlag(FLAGS_op_library),
+                                     .compute_capability = options.compute_capability,
+                                     .partitioner = options.explanation.partitioner,
+                                     .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                                     .max_memory_bytes = options.max_memory}};
   ASSIGN_OR_RETURN(request.options.pins, ReadPinFile(options.explanation.pin));
   const auto text = CompileToFile(options.model, std::move(request), options.output);
   if (!text.ok()) return Annotate(text.status(), options.model);

@@ -66,7 +66,8 @@ absl::StatusOr<bool> PartsFile::IsOne(const File& file) {
 
 absl::StatusOr<std::shared_ptr<const PartsFile>> PartsFile::Open(const File& file) {
   ASSIGN_OR_RETURN(std::shared_ptr<const char> data, file.Map());
-  return Parse(std::shared_ptr<PartsFile>(new PartsFile(std::move(data), file.size(), file.name())));
+  return Parse(
+      std::shared_ptr<PartsFile>(new PartsFile(std::move(data), file.size(), file.name())));
 }
 
 absl::StatusOr<std::shared_ptr<const PartsFile>> PartsFile::Copy(std::string_view bytes,
@@ -97,8 +98,8 @@ absl::Status PartsFile::ReadTable() {
   uint32_t version = 0, count = 0, table_crc = 0, header_crc = 0;
   uint64_t table_bytes = 0, file_bytes = 0;
   if (header.Take(version) && version != kVersion) {
-    return absl::UnimplementedError(absl::StrCat(name_, ": has format ", version,
-                                                 ", this version reads format ", kVersion));
+    return absl::UnimplementedError(
+        absl::StrCat(name_, ": has format ", version, ", this version reads format ", kVersion));
   }
   if (!header.Take(count) || !header.Take(table_bytes) || !header.Take(file_bytes) ||
       !header.Take(table_crc) || !header.Take(header_crc)) {

@@ -44,8 +44,8 @@ inline constexpr int kOldestOpset = 1;
 //           limit)
 //           NotFound, DataLoss: files; ResourceExhausted: memory, descriptors
 //           Messages name the file and the node and contain nothing else of the file's content.
-// Of a compiled model (docs/compiled-models.md) it is the model that it was made from, whose weights
-// stay in the mapped file.
+// Of a compiled model (docs/compiled-models.md) it is the model that it was made from, whose
+// weights stay in the mapped file.
 absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
 
 // The same for a model in memory; external data is InvalidArgument, since there is no directory.

@@ -37,7 +37,8 @@ class Parts {
   absl::StatusOr<std::string> MessageOf(const Graph& graph) {
     return WriteModelWithout(graph, [&](const HostTensor& data) {
       kept_.push_back(data);
-      return writer_.Share({static_cast<const char*>(data.raw()), static_cast<size_t>(data.bytes())});
+      return writer_.Share(
+          {static_cast<const char*>(data.raw()), static_cast<size_t>(data.bytes())});
     });
   }
   void Add(std::string name, std::string bytes) { writer_.Add(std::move(name), std::move(bytes)); }
@@ -81,7 +82,8 @@ std::vector<std::string> EnginesOf(const PlanFile& plans) {
 
 // The plans of the request's cache that the Program of its inputs needs. `target` gets the name
 // that its device has there.
-//   draft  the file without them, from which the Graph is read as a Session reads it: the partitions
+//   draft  the file without them, from which the Graph is read as a Session reads it: the
+//   partitions
 //          name its Nodes by their numbers
 absl::StatusOr<SelectedPlans> PlansFor(const CompileRequest& request, Target& target,
                                        const SessionOptions& options,
@@ -89,10 +91,9 @@ absl::StatusOr<SelectedPlans> PlansFor(const CompileRequest& request, Target& ta
   const bool on_gpu = target.info.compute_capability > 0;
   if (request.options.plan_cache.empty() || !on_gpu) return SelectedPlans();
   ASSIGN_OR_RETURN(const PlanFile cache, ReadPlanFile(request.options.plan_cache));
-  const auto entry =
-      std::find_if(cache.entries.begin(), cache.entries.end(), [&](const auto& item) {
-        return AreOneDevice(item.second.device, target.info.name);
-      });
+  const auto entry = std::find_if(
+      cache.entries.begin(), cache.entries.end(),
+      [&](const auto& item) { return AreOneDevice(item.second.device, target.info.name); });
   if (entry == cache.entries.end()) return SelectedPlans();
   target.info.name = entry->second.device;
   ASSIGN_OR_RETURN(const Graph graph, LoadModelPart(std::move(draft), kOptimizedPart));
@@ -183,7 +184,8 @@ absl::Status AddForms(const CompileRequest& request, const std::string& path,
   ASSIGN_OR_RETURN(const auto replicas, LoadReplicas(OnThisGpu(request.options), {.path = path}));
   const LoadedModel& model = *replicas->first();
   const CompiledModel* const compiled = model.device().compiled();
-  if (compiled == nullptr) return absl::InternalError(absl::StrCat(path, ": does not suit its GPU"));
+  if (compiled == nullptr)
+    return absl::InternalError(absl::StrCat(path, ": does not suit its GPU"));
   ASSIGN_OR_RETURN(const auto pool, ProgramOf(model, request.inputs));
   if (pool == nullptr) {
     report.without_forms = "it runs as several programs";

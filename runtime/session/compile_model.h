@@ -26,7 +26,7 @@ struct CompileRequest {
 };
 
 struct CompileReport {
-  int64_t bytes = 0;          // of the file
+  int64_t bytes = 0;            // of the file
   int plans = 0;                // entries of the plan cache
   bool has_partitions = false;  // among them the partitions of the Program
   int forms = 0;                // of weights, as the Steps want them
@@ -36,7 +36,8 @@ struct CompileReport {
 
 // Writes `model` and what it becomes on the target to the file `path`, which is replaced. Where
 // this host has the target's GPU, it compiles the Program to make the forms of weights.
-//   errors  those of MakeTarget, of the passes and of files; those of WriteModelWithout for `model`;
+//   errors  those of MakeTarget, of the passes and of files; those of WriteModelWithout for
+//   `model`;
 //           on the target's GPU those of building the Program
 absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequest& request,
                                            const std::string& path);

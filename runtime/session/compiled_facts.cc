@@ -36,17 +36,28 @@ bool Take(std::string_view name, const std::string_view (&names)[n], Choice& cho
 
 // false: an unknown key, or a value that it cannot have.
 bool Take(std::string_view key, std::string value, CompiledFacts& facts) {
-  if (key == "version") facts.version = std::move(value);
-  else if (key == "device") facts.device = std::move(value);
-  else if (key == "capability") return absl::SimpleAtoi(value, &facts.compute_capability);
-  else if (key == "level") return absl::SimpleAtoi(value, &facts.optimization_level);
-  else if (key == "precision") return Take(value, kPrecisions, facts.precision);
-  else if (key == "partitioner") return Take(value, kPartitioners, facts.partitioner);
-  else if (key == "disabled-pass") facts.disabled_passes.push_back(std::move(value));
-  else if (key == "keep-f32") facts.keep_f32.push_back(std::move(value));
-  else if (key == "engine") facts.engines.push_back(std::move(value));
-  else if (key == "not-optimized") facts.not_optimized = std::move(value);
-  else return false;
+  if (key == "version")
+    facts.version = std::move(value);
+  else if (key == "device")
+    facts.device = std::move(value);
+  else if (key == "capability")
+    return absl::SimpleAtoi(value, &facts.compute_capability);
+  else if (key == "level")
+    return absl::SimpleAtoi(value, &facts.optimization_level);
+  else if (key == "precision")
+    return Take(value, kPrecisions, facts.precision);
+  else if (key == "partitioner")
+    return Take(value, kPartitioners, facts.partitioner);
+  else if (key == "disabled-pass")
+    facts.disabled_passes.push_back(std::move(value));
+  else if (key == "keep-f32")
+    facts.keep_f32.push_back(std::move(value));
+  else if (key == "engine")
+    facts.engines.push_back(std::move(value));
+  else if (key == "not-optimized")
+    facts.not_optimized = std::move(value);
+  else
+    return false;
   return true;
 }
 

@@ -45,9 +45,8 @@ std::string CompiledModel::OtherEngines(const Target& target) const {
   for (const std::string& made : facts_.engines) {
     const std::pair<std::string_view, std::string_view> engine =
         absl::StrSplit(made, absl::MaxSplits(' ', 1));
-    const auto found =
-        std::find_if(target.engines.begin(), target.engines.end(),
-                     [&](const Engine* e) { return e->name() == engine.first; });
+    const auto found = std::find_if(target.engines.begin(), target.engines.end(),
+                                    [&](const Engine* e) { return e->name() == engine.first; });
     const std::string here = found == target.engines.end() ? "missing" : (*found)->version();
     if (here == engine.second) continue;
     return absl::StrFormat("compiled with plans of %s, which is %s here: they are not used", made,

@@ -109,8 +109,7 @@ absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(const SessionO
     const size_t i = models.size();
     const Target& target = opened.target.target;
     const bool is_last = i + 1 == count;
-    if (!optimized.has_value() ||
-        optimized->compute_capability != target.info.compute_capability) {
+    if (!optimized.has_value() || optimized->compute_capability != target.info.compute_capability) {
       ASSIGN_OR_RETURN(optimized, is_last ? model.OptimizeForLast(options, target)
                                           : model.OptimizeFor(options, target));
     }
@@ -125,7 +124,7 @@ absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(const SessionO
     next.device = DeviceChoice::kCuda;  // a GPU that is not there is an error
     ASSIGN_OR_RETURN(opened, OpenDevice(next));
     RETURN_IF_ERROR(opened.device->MakeCurrent());
-    setup = {.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
+    setup = TuneSetup{.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
   }
   return std::make_shared<const ModelReplicas>(std::move(models), options.rerun_if_lost);
 }

@@ -90,9 +90,9 @@ absl::StatusOr<SelectedPlans> SelectPlans(const Graph& graph, const CompiledInpu
     }
   }
   for (const auto& [key, plan] : cache.entries) {
-    const bool is_wanted = plan.device == target.info.name &&
-                           (digests.contains(DigestOf(plan.signature)) ||
-                            texts.contains(WithoutVersion(plan.signature)));
+    const bool is_wanted =
+        plan.device == target.info.name && (digests.contains(DigestOf(plan.signature)) ||
+                                            texts.contains(WithoutVersion(plan.signature)));
     if (is_wanted) selected.file.entries.emplace(key, plan);
   }
   return selected;

@@ -13,9 +13,9 @@ struct SelectedPlans {
   bool has_partitions = false;  // the network's are among them
 };
 
-// The entries of `cache` that a Session with `options` needs for one Program on the GPU of `target`,
-// whose Engines need not be there: those of the network and of its partitions; without an entry of
-// the network those of the partitions that are chosen without measurements.
+// The entries of `cache` that a Session with `options` needs for one Program on the GPU of
+// `target`, whose Engines need not be there: those of the network and of its partitions; without an
+// entry of the network those of the partitions that are chosen without measurements.
 //   graph    optimized for the target
 //   options  resolved for the target
 //   errors   those of BuildProgram; none if the model is not one Program: then nothing is selected

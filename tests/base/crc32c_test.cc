@@ -11,7 +11,7 @@ namespace {
 
 TEST(Crc32cTest, HasTheValuesOfTheStandard) {
   EXPECT_EQ(Crc32c(""), 0u);
-  EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);           // the check value of CRC-32C
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);            // the check value of CRC-32C
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);  // RFC 3720, B.4
 }
 

@@ -80,9 +80,8 @@ TEST(EmulatedCompiledTest, LoadsTheFormsOfWeightsAndRunsLikeTheModel) {
   EXPECT_EQ(zeroed, report.forms);
   EXPECT_NE(RunOnce(Load(folder.path("e.ocp"))), expected);
   // Without them they are made.
-  EditParts(folder.path("m.ocp"), folder.path("e.ocp"), [](std::string_view name, std::string&) {
-    return !absl::StartsWith(name, "form ");
-  });
+  EditParts(folder.path("m.ocp"), folder.path("e.ocp"),
+            [](std::string_view name, std::string&) { return !absl::StartsWith(name, "form "); });
   EXPECT_EQ(RunOnce(Load(folder.path("e.ocp"))), expected);
 }
 

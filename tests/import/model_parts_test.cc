@@ -28,14 +28,16 @@ std::string Numbers(int count) {
 std::string Text() {
   return absl::StrCat(R"(
       g (float[N,8] x, bool c) => (float[N,8] y)
-        <float[8,8] w = )", Numbers(64), ", float[8,8] v = ", Numbers(64), ", float[2,8] b = ",
-                      Numbers(16), R"(, float s = {2}> {
+        <float[8,8] w = )",
+                      Numbers(64), ", float[8,8] v = ", Numbers(64),
+                      ", float[2,8] b = ", Numbers(16), R"(, float s = {2}> {
         p = MatMul(x, w)
         q = MatMul(p, v)
         r = Mul(q, s)
         y = If(c)<
           then_branch = t () => (a)
-            <float[2,8] k = )", Numbers(16), R"(> { a = Add(r, k) },
+            <float[2,8] k = )",
+                      Numbers(16), R"(> { a = Add(r, k) },
           else_branch = e () => (a) { a = Add(r, b) }>
       })");
 }

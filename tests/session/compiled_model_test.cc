@@ -26,7 +26,8 @@ std::string ConvText() {
   for (int i = 0; i < 36; ++i) weights.push_back(absl::StrCat("0.", i + 1));
   return absl::StrCat(R"(
       g (float[N,2,4,4] x) => (float[N,2,4,4] y)
-        <float[2,2,3,3] w = {)", absl::StrJoin(weights, ", "), R"(}, float[2] s = {0.3, 1.7},
+        <float[2,2,3,3] w = {)",
+                      absl::StrJoin(weights, ", "), R"(}, float[2] s = {0.3, 1.7},
          float[2] b = {0.1, -3}, float[2] m = {1, 2}, float[2] v = {0.5, 2}> {
         c = Conv<pads = [1, 1, 1, 1]>(x, w)
         n = BatchNormalization(c, s, b, m, v)

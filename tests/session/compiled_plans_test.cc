@@ -25,7 +25,8 @@ constexpr std::string_view kShift = R"(
       y = Identity(s)
       z = Relu(x)
     })";
-constexpr std::string_view kOther = "g (float[N] x) => (float[N] y) { a = Relu(x) b = Tanh(a) y = Sigmoid(b) }";
+constexpr std::string_view kOther =
+    "g (float[N] x) => (float[N] y) { a = Relu(x) b = Tanh(a) y = Sigmoid(b) }";
 
 SessionOptions TuningIn(const TempFolder& folder) {
   return {.partitioner = PartitionerChoice::kCost,

@@ -25,8 +25,8 @@ TEST_F(CompileProgramTest, WritesAModelThatEveryProgramLoads) {
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_EQ(RunTool("shift.ocp --device cpu --check").code, 0);
   EXPECT_EQ(Run(ONNX_CUDNN_OPT, "shift.ocp --explain --target h200").code, 0);
-  EXPECT_EQ(Run(ONNX_CUDNN_BENCH, "shift.ocp --device cpu --runs 1 --warm-up 0 --seconds 0.01").code,
-            0);
+  EXPECT_EQ(
+      Run(ONNX_CUDNN_BENCH, "shift.ocp --device cpu --runs 1 --warm-up 0 --seconds 0.01").code, 0);
 }
 
 TEST_F(CompileProgramTest, SaysWhatAFileForAGpuLacks) {

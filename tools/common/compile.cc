@@ -19,10 +19,10 @@ namespace {
 
 std::string TextOf(const CompileReport& report, const CompileRequest& request,
                    const std::string& output) {
-  std::string text = absl::StrFormat("wrote   %s  for %s, %d bytes: %d plans%s, %d forms of weights\n",
-                                     output, request.target, report.bytes, report.plans,
-                                     report.has_partitions ? " with the partitions" : "",
-                                     report.forms);
+  std::string text =
+      absl::StrFormat("wrote   %s  for %s, %d bytes: %d plans%s, %d forms of weights\n", output,
+                      request.target, report.bytes, report.plans,
+                      report.has_partitions ? " with the partitions" : "", report.forms);
   const auto add = [&](std::string_view note) {
     if (!note.empty()) absl::StrAppend(&text, "note    ", Printable(note), "\n");
   };
