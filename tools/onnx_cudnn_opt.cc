@@ -144,6 +144,24 @@ absl::StatusOr<OwnedTarget> TargetOf(const Options& options) {
   return owned;
 }
 
+// What an explanation needs, a compiled model can have, or neither.
+absl::Status CheckOutput(const Options& options) {
+  const bool compiles = IsCompiledName(options.output);
+  if (compiles && (options.explain || options.opset != 0 || !options.passes.empty())) {
+    return absl::InvalidArgumentError(
+        "a compiled model (-o NAME.ocp) is written without --explain, --opset and --passes");
+  }
+  const ExplainRequest& explanation = options.explanation;
+  const bool has_inputs = !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
+  const bool explain_only = explanation.verbose || !explanation.json.empty() ||
+                            !explanation.shape_buckets.empty() ||
+                            (!compiles && (has_inputs || !explanation.pin.empty()));
+  if (options.explain || !explain_only) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain (--pin and "
+      "--shape: or --tune; --pin, --shape and --input: or -o NAME.ocp)");
+}
+
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
   Options options{.model = model,
@@ -174,20 +192,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     const bool on_gpu = options.target != "cpu";
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
-  const bool compiles = IsCompiledName(options.output);
-  if (compiles && (options.explain || options.opset != 0 || !options.passes.empty())) {
-    return absl::InvalidArgumentError(
-        "a compiled model (-o NAME.ocp) is written without --explain, --opset and --passes");
-  }
-  const bool has_inputs = !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
-  const bool explain_only = explanation.verbose || !explanation.json.empty() ||
-                            !explanation.shape_buckets.empty() ||
-                            (!compiles && (has_inputs || !explanation.pin.empty()));
-  if (explain_only && !options.explain) {
-    return absl::InvalidArgumentError(
-        "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain (--pin and "
-        "--shape: or --tune; --pin, --shape and --input: or -o NAME.ocp)");
-  }
+  RETURN_IF_ERROR(CheckOutput(options));
   if (explanation.streams < 1 || explanation.streams > 64) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64");
   }

@@ -45,17 +45,6 @@ class LoadTest(unittest.TestCase):
                 found = oc.InferenceSession(model).run(None, {"a": A, "b": B})
                 np.testing.assert_array_equal(found[0], A + B)
 
-    @unittest.skipUnless("ONNX_CUDNN_OPT" in os.environ, "onnx-cudnn-opt is not built here")
-    def test_of_a_compiled_model(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path, compiled = pathlib.Path(folder, "add.onnx"), pathlib.Path(folder, "add.ocp")
-            path.write_bytes(models.add())
-            subprocess.run([os.environ["ONNX_CUDNN_OPT"], path, "-o", compiled], check=True, capture_output=True)
-            for model in (compiled, compiled.read_bytes()):
-                loaded = oc.InferenceSession(model, cpu_options())
-                np.testing.assert_array_equal(loaded.run(None, {"a": A, "b": B})[0], A + B)
-                self.assertEqual(loaded.get_modelmeta().graph_name, session().get_modelmeta().graph_name)
-
     def test_inputs_and_outputs_have_onnxruntimes_shapes(self):
         s = session()
         self.assertEqual([(i.name, i.type, i.shape) for i in s.get_inputs()], [("a", "tensor(float)", ["N", 3]), ("b", "tensor(float)", ["N", 3])])

@@ -27,10 +27,11 @@ std::string TextOf(const CompileReport& report, const CompileRequest& request,
     if (!note.empty()) absl::StrAppend(&text, "note    ", Printable(note), "\n");
   };
   add(report.not_optimized);
-  if (!report.without_forms.empty()) {
+  const bool is_gpu = request.target != "cpu";  // which takes weights as they are
+  if (is_gpu && !report.without_forms.empty()) {
     add(absl::StrCat("no forms of weights: ", report.without_forms));
   }
-  if (report.plans == 0 && request.target != "cpu") {
+  if (is_gpu && report.plans == 0) {
     add(request.options.plan_cache.empty() ? "no plans: --plan-cache gives them"
                                            : "no plans: the plan cache has none for these inputs");
   }
