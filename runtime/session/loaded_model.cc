@@ -96,7 +96,8 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Optimized
   if (!opened.note.empty()) Log(LogSeverity::kInfo, opened.note);
   const SessionOptions options = ResolveOptions(asked, !opened.device->reads_host_memory());
   const double open_ms = opened.open_ms;
-  ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
+  ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options,
+                                                       std::move(optimized.compiled)));
   parts.inputs = InputsOf(parts.graph);
   parts.outputs = OutputsOf(parts.graph);
   RETURN_IF_ERROR(CheckShapeBuckets(options, parts.inputs));
@@ -104,6 +105,8 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Optimized
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
   model->notes_.SetLoadMs(load_ms, optimized.ms);
   model->notes_.SetDeviceMs(open_ms);
+  if (!optimized.note.empty())
+    model->notes_.AddTuneNote(std::move(optimized.note), LogSeverity::kWarning);
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,
                                          model->notes_, std::move(tuning)));

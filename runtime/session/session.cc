@@ -14,7 +14,6 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/gpu/gpu.h"
-#include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/check_finite.h"
@@ -75,11 +74,6 @@ absl::Status CheckNumbers(DType dtype) {
 
 const std::vector<ValueInfo> kNoValues;
 
-LoadOptions LoadOptionsOf(const SessionOptions& options) {
-  return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
-          .follow_hub_links = options.follow_hub_links};
-}
-
 // Where the arguments of a call lie.
 std::vector<DeviceRef> DevicesOf(const std::vector<NamedView>& inputs,
                                  const std::vector<NamedView>& outputs = {}) {
@@ -130,18 +124,14 @@ absl::StatusOr<Outputs> RunOnReplica(const ModelReplicas& replicas,
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.path = path}, [&] {
-                       return LoadModel(path, LoadOptionsOf(options));
-                     }));
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.path = path}));
     return Session(std::move(models));
   });
 }
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.bytes = bytes}, [&] {
-                       return LoadModelBytes(bytes, LoadOptionsOf(options));
-                     }));
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.bytes = bytes}));
     return Session(std::move(models));
   });
 }

@@ -19,7 +19,8 @@ namespace onnx_cudnn {
 struct TuneSetup {
   // For a worker program; empty: this process measures, and the background does not.
   ModelSource source;
-  // The cache file that is being read meanwhile; none: it is read when it is needed.
+  // The cache file, with the plans of a compiled model, that is being read meanwhile; none: the
+  // file is read when it is needed.
   std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache = {};
   TuneObserver observer = {};                          // for measurements in this process
   bool one_at_a_time = false;                          // TunerOptions

@@ -181,7 +181,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   COUNT();
   *properties = {};
-  std::strcpy(properties->name, "NVIDIA Fake");
+  std::strcpy(properties->name, state->options.product);
   properties->major = state->options.compute_capability / 10;
   properties->minor = state->options.compute_capability % 10;
   properties->multiProcessorCount = state->multiprocessors;

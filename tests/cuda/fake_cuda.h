@@ -31,6 +31,7 @@ struct FakeCudaOptions {
   // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; nullptr: the driver lacks it.
   void* encode_tensor_map = nullptr;
   void* encode_im2col = nullptr;
+  const char* product = "NVIDIA Fake";
 };
 
 // Active while it lives. One at a time.

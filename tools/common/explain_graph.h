@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "onnx_cudnn/options.h"
+#include "runtime/graph/graph.h"
+#include "runtime/plan/engine.h"
+
+namespace onnx_cudnn {
+
+// Flags of onnx-cudnn-opt --explain.
+struct ExplainRequest {
+  std::vector<std::string> disabled;  // passes
+  PartitionerChoice partitioner = PartitionerChoice::kGreedy;
+  int streams = 1;
+  std::string pin;   // a file
+  std::string json;  // a file for the complete explanation; empty: none
+  bool verbose = false;
+  std::vector<std::string> shape_buckets;
+};
+
+// Prints how a rewritten model will run on `target` with the inputs of --input and --shape.
+//   errors  those of the inputs, of pins, of building Programs and of files
+absl::Status ExplainGraph(const Graph& graph, const ExplainRequest& options, const Target& target);
+
+}  // namespace onnx_cudnn
