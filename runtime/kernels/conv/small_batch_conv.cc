@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/pitched.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/conv/small_batch_conv_cost.h"
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
@@ -208,6 +209,7 @@ Kernel SmallBatchConvKernel() {
           .fits = FitsATile,
           .growth = Growth,
           .formats = PlaceOperands,
+          .pitched = PitchedInputsAndOutputs,
           .us = Us,
           .beyond_fit = HasManyImages,
           .variants = Variants};

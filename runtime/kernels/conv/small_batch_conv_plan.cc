@@ -255,6 +255,7 @@ absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const Smal
   plan.siblings = convs.summed ? 1 : static_cast<int>(convs.convs.size());
   for (int i = 0; i < plan.siblings; ++i) {
     plan.filters[i] = static_cast<int>(convs.shapes[i].filters);
+    plan.pitch[i] = plan.filters[i];
     plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], tile.filters);
   }
   if (plan.blocks() > std::numeric_limits<int32_t>::max()) {

@@ -56,6 +56,7 @@ struct SmallBatchPlan {
   int steps = 0;  // of K in a part, over all sources
   int siblings = 0;
   int filters[kSmallBatchSiblings] = {};  // per output
+  int64_t pitch[kSmallBatchSiblings] = {};  // elements from a pixel of an output to the next
   // Index of each output's first filter tile; the last entry is the total.
   int first_tile[kSmallBatchSiblings + 1] = {};
   // Shared memory in bytes: slab | patches, reused for partial sums | sums from the other parts |

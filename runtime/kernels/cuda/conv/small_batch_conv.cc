@@ -12,6 +12,7 @@
 #include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
 #include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 #include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/interleaved.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -34,11 +35,17 @@ absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const UnitCo
   return absl::UnimplementedError("no tile holds its depth in shared memory");
 }
 
-// Requires a dense operand with channels innermost.
-absl::Status CheckLies(const KernelOperand& operand, int64_t multiple) {
-  if (operand.format == Format::ChannelsLast(operand.dims(), multiple)) return absl::OkStatus();
+// Elements from a pixel to the next of an operand with channels innermost.
+absl::StatusOr<int64_t> PitchOf(const KernelOperand& operand, int64_t multiple) {
+  if (const auto pitch = PixelPitch(operand.format, operand.dims(), multiple)) return *pitch;
   return absl::UnimplementedError(absl::StrCat(operand.value->name(), " lies as (",
                                                operand.format.ToString(), "), not channels-last"));
+}
+
+// Whether the same offset leads to the same element.
+bool LiesAs(const KernelOperand& a, const KernelOperand& b) {
+  const auto pitch = PixelPitch(a.format, a.dims());
+  return pitch.has_value() && pitch == PixelPitch(b.format, b.dims());
 }
 
 // The element-wise Nodes of a Unit: prologues of the images, and epilogues of the outputs.
@@ -241,7 +248,7 @@ class Assembler {
 
   absl::Status AddImage(int i, const NodeList& prologue) {
     const Value& x = convs_.image(i);
-    const SmallBatchSource& s = p_.source[i] = plan_.source[i];
+    const SmallBatchSource& s = plan_.source[i];
     SmallBatchConvImage& image = p_.image[i];
     image.prologue = -1;
     image.patch_at = patch_;
@@ -251,11 +258,14 @@ class Assembler {
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
     if (!prologue.empty()) {
+      p_.source[i] = s;
       image.prologue = epilogues_.segments();
       return epilogues_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
     }
     const KernelOperand operand = operands_.Of(x);
-    RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kSmallBatchFewChannels : 1));
+    ASSIGN_OR_RETURN(const int64_t pitch, PitchOf(operand, s.is_stem ? kSmallBatchFewChannels : 1));
+    plan_.source[i].lanes = static_cast<int>(pitch);
+    p_.source[i] = s;
     x_[i] = operand.slot;
     return absl::OkStatus();
   }
@@ -264,18 +274,20 @@ class Assembler {
     const Value& start = convs_.summed ? convs_.sum->output(0) : convs_.convs[i]->output(0);
     SmallBatchConvOutput& out = p_.output[i];
     out.filters = plan_.filters[i];
+    out.pitch = static_cast<int>(plan_.pitch[i]);
     out.first_tile = plan_.first_tile[i];
     out.epilogue = -1;
     const PlainEpilogue plain = PlainOf(unit_, start, epilogue);
     std::optional<KernelOperand> residual;
     if (plain.residual != nullptr) residual = operands_.Of(*plain.residual);
-    // A constant residual is row-major; if the layout differs, the epilogue program reads it.
-    if (plain.y == nullptr || (residual && !CheckLies(*residual, 1).ok())) {
+    // A residual in another layout than y, like a row-major constant, is read by a program.
+    if (plain.y == nullptr || (residual && !LiesAs(*residual, operands_.Of(*plain.y)))) {
       out.epilogue = epilogues_.segments();
       return epilogues_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
     }
     const KernelOperand y = operands_.Of(*plain.y);
-    RETURN_IF_ERROR(CheckLies(y, 1));
+    ASSIGN_OR_RETURN(plan_.pitch[i], PitchOf(y, 1));
+    out.pitch = static_cast<int>(plan_.pitch[i]);
     out.activation = plain.activation;
     y_[i] = y.slot;
     if (residual) residual_[i] = residual->slot;
@@ -284,7 +296,7 @@ class Assembler {
 
   const Unit& unit_;
   const UnitConvs& convs_;
-  const SmallBatchPlan& plan_;
+  SmallBatchPlan plan_;  // with the pitches of this launch's operands
   Operands operands_;
   EpilogueBuilder epilogues_;
   SmallBatchConvParameters p_ = {};

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "passes/partition/proposals.h"
+
+namespace onnx_cudnn {
+
+// Which Values of a Stretch should lie interleaved in the output of a Concat (plan/interleaved.h),
+// so that it needs no launch, for a search that fixes Placements before it knows prices of covers.
+class Interleavings {
+ public:
+  explicit Interleavings(const Proposals& proposals);
+  // The Placement of `value` in its Concat, if
+  //   all Nodes that read it can read it there
+  //   Candidates as large as the others write the Concat's inputs there, except for one at most,
+  //   which is copied instead of all
+  //   the time that they take longer than the others is less than that of the Concat
+  //   this holds for the Concats around it, too
+  // nullptr: it should not lie there, or in none.
+  const Placement* At(const Value& value) const;
+
+ private:
+  // The largest Candidate that writes a Value, of equal ones the cheapest.
+  struct Maker {
+    size_t nodes = 0;
+    double us = 0;
+    void Consider(const Candidate& candidate);
+  };
+  struct Part {
+    const Placement* placement = nullptr;  // in its Concat
+    const Node* concat = nullptr;
+    Maker interleaved, other;
+    absl::flat_hash_set<const Node*> readers;  // that can read it there
+  };
+
+  void CollectConcats(const Proposals& proposals);
+  void CollectMakersAndReaders(const Proposal& proposal);
+  bool IsWorthwhile(const Node& concat) const;
+
+  absl::flat_hash_map<const Value*, Part> parts_;
+  absl::flat_hash_map<const Node*, double> copy_us_;  // of a Concat by a launch
+};
+
+}  // namespace onnx_cudnn
