@@ -33,9 +33,9 @@ std::string DenseBlock(const std::string& first,
 
 constexpr const char* kMaxPool = "MaxPool<kernel_shape = [2,2], strides = [2,2]>";
 
-class InterleavedTest : public KernelsTest {
+class InterleavedProgramsTest : public KernelsTest {
  protected:
-  InterleavedTest() {
+  InterleavedProgramsTest() {
     for (const Engine* engine : target_.engines) {
       if (engine->name() != "cudnn" && engine->name() != "gemm") own_.engines.push_back(engine);
     }
@@ -60,7 +60,7 @@ class InterleavedTest : public KernelsTest {
   std::shared_ptr<const Program> program_;
 };
 
-TEST_F(InterleavedTest, ADenseBlockGrowsInOneBuffer) {
+TEST_F(InterleavedProgramsTest, ADenseBlockGrowsInOneBuffer) {
   for (const Partitioner partitioner : {Greedy, CostSearch}) {
     // The image comes row-major.
     EXPECT_EQ(ConcatsBy(DenseBlock(kMaxPool), partitioner), "view view 1 reformats");
@@ -78,13 +78,13 @@ TEST_F(InterleavedTest, ADenseBlockGrowsInOneBuffer) {
   }
 }
 
-TEST_F(InterleavedTest, AnInputThatCannotBeWrittenThereIsCopied) {
+TEST_F(InterleavedProgramsTest, AnInputThatCannotBeWrittenThereIsCopied) {
   for (const Partitioner partitioner : {Greedy, CostSearch}) {
     EXPECT_EQ(ConcatsBy(DenseBlock("Sigmoid"), partitioner), "view view 1 reformats");
   }
 }
 
-TEST_F(InterleavedTest, AConcatThatIsAGraphOutputIsWrittenToTheCaller) {
+TEST_F(InterleavedProgramsTest, AConcatThatIsAGraphOutputIsWrittenToTheCaller) {
   const std::string text = absl::StrReplaceAll(
       DenseBlock(kMaxPool), {{"=> (y, z)", "=> (u, z)"}, {"y = GlobalAveragePool(u)", ""}});
   for (const Partitioner partitioner : {Greedy, CostSearch}) {
@@ -94,14 +94,14 @@ TEST_F(InterleavedTest, AConcatThatIsAGraphOutputIsWrittenToTheCaller) {
 }
 
 // Softmax reads dense tensors only.
-TEST_F(InterleavedTest, GreedyKeepsDenseWhatAReaderNeedsDense) {
+TEST_F(InterleavedProgramsTest, GreedyKeepsDenseWhatAReaderNeedsDense) {
   const std::string concats =
       ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), Greedy);
   EXPECT_NE(concats.find("kernel"), std::string::npos) << concats;
   EXPECT_NE(ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), CostSearch), "");
 }
 
-TEST_F(InterleavedTest, ConvolutionsReadAndWriteThePixelsOfOthers) {
+TEST_F(InterleavedProgramsTest, ConvolutionsReadAndWriteThePixelsOfOthers) {
   const Graph graph = GraphWithWeights(DenseBlock(kMaxPool));
   const auto has = [&](const Node& node, std::string_view line) {
     const std::vector<std::string> lines = Describe(At(graph, node).candidates);
