@@ -57,6 +57,11 @@ void Interleavings::CollectMakersAndReaders(const Proposal& proposal) {
   }
 }
 
+bool Interleavings::AllRead(const Value& value, const Part& part) {
+  return std::all_of(value.uses().begin(), value.uses().end(),
+                     [&](const Use& use) { return part.readers.contains(use.node); });
+}
+
 bool Interleavings::IsWorthwhile(const Node& concat) const {
   double longer_us = 0;
   int copied = 0;
@@ -64,7 +69,8 @@ bool Interleavings::IsWorthwhile(const Node& concat) const {
     const auto it = parts_.find(v);
     if (it == parts_.end()) return false;
     const Maker &interleaved = it->second.interleaved, &other = it->second.other;
-    if (interleaved.nodes == 0 || interleaved.nodes < other.nodes) {
+    const bool is_made = interleaved.nodes > 0 && interleaved.nodes >= other.nodes;
+    if (!is_made || !AllRead(*v, it->second)) {
       ++copied;
     } else if (interleaved.nodes == other.nodes) {
       longer_us += std::max(0.0, interleaved.us - other.us);
@@ -80,10 +86,7 @@ const Placement* Interleavings::At(const Value& value) const {
   const auto it = parts_.find(&value);
   if (it == parts_.end()) return nullptr;
   const Part& part = it->second;
-  const bool all_read = std::all_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
-    return part.readers.contains(use.node);
-  });
-  if (!all_read || !IsWorthwhile(*part.concat)) return nullptr;
+  if (!AllRead(value, part) || !IsWorthwhile(*part.concat)) return nullptr;
   // Of nested Concats, the outermost decides how far apart pixels lie.
   const Value& whole = part.concat->output(0);
   return !parts_.contains(&whole) || At(whole) != nullptr ? part.placement : nullptr;

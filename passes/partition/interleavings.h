@@ -13,8 +13,8 @@ class Interleavings {
   explicit Interleavings(const Proposals& proposals);
   // The Placement of `value` in its Concat, if
   //   all Nodes that read it can read it there
-  //   Candidates as large as the others write the Concat's inputs there, except for one at most,
-  //   which is copied instead of all
+  //   this holds for all inputs of the Concat, and Candidates as large as the others write them
+  //   there, except for one input at most, which is copied instead of all
   //   the time that they take longer than the others is less than that of the Concat
   //   this holds for the Concats around it, too
   // nullptr: it should not lie there, or in none.
@@ -36,6 +36,7 @@ class Interleavings {
 
   void CollectConcats(const Proposals& proposals);
   void CollectMakersAndReaders(const Proposal& proposal);
+  static bool AllRead(const Value& value, const Part& part);
   bool IsWorthwhile(const Node& concat) const;
 
   absl::flat_hash_map<const Value*, Part> parts_;
