@@ -70,7 +70,8 @@ void FixedPlacements::CollectOffers() {
   }
 }
 
-// Unless the Value lies in a Concat, its producers vote for the Placements that follow from those fixed earlier.
+// Unless the Value lies in a Concat, its producers vote for the Placements that follow from those
+// fixed earlier.
 void FixedPlacements::Fix(const Value& value) {
   if (const Placement* interleaved = interleavings_.At(value)) {
     fixed_[&value] = *interleaved;

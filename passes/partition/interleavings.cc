@@ -34,7 +34,11 @@ void Interleavings::CollectConcats(const Proposals& proposals) {
   }
 }
 
-void Interleavings::Maker::Consider(const Candidate& candidate) {
+double Interleavings::Offered::longer_us() const {
+  return interleaved.nodes == other.nodes ? std::max(0.0, interleaved.us - other.us) : 0;
+}
+
+void Interleavings::Largest::Consider(const Candidate& candidate) {
   const size_t size = candidate.nodes.size();
   if (size < nodes || (size == nodes && us <= candidate.cost.us)) return;
   nodes = size;
@@ -48,18 +52,27 @@ void Interleavings::CollectMakersAndReaders(const Proposal& proposal) {
     if (it == parts_.end()) continue;
     Part& part = it->second;
     const bool is_there = candidate.outputs[i] == *part.placement;
-    (is_there ? part.interleaved : part.other).Consider(candidate);
+    (is_there ? part.made.interleaved : part.made.other).Consider(candidate);
   }
   for (size_t i = 0; i < proposal.boundary.inputs.size(); ++i) {
-    const auto it = parts_.find(proposal.boundary.inputs[i]);
-    if (it == parts_.end() || candidate.inputs[i] != *it->second.placement) continue;
-    it->second.readers.insert(candidate.nodes.begin(), candidate.nodes.end());
+    const Value& value = *proposal.boundary.inputs[i];
+    const auto it = parts_.find(&value);
+    if (it == parts_.end()) continue;
+    const bool is_there = candidate.inputs[i] == *it->second.placement;
+    for (const Use& use : value.uses()) {
+      const auto& nodes = candidate.nodes;
+      if (std::find(nodes.begin(), nodes.end(), use.node) == nodes.end()) continue;
+      Offered& read = it->second.read[use.node];
+      (is_there ? read.interleaved : read.other).Consider(candidate);
+    }
   }
 }
 
 bool Interleavings::AllRead(const Value& value, const Part& part) {
-  return std::all_of(value.uses().begin(), value.uses().end(),
-                     [&](const Use& use) { return part.readers.contains(use.node); });
+  return std::all_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+    const auto it = part.read.find(use.node);
+    return it != part.read.end() && it->second.is_possible();
+  });
 }
 
 bool Interleavings::IsWorthwhile(const Node& concat) const {
@@ -68,12 +81,14 @@ bool Interleavings::IsWorthwhile(const Node& concat) const {
   for (const Value* v : concat.inputs()) {
     const auto it = parts_.find(v);
     if (it == parts_.end()) return false;
-    const Maker &interleaved = it->second.interleaved, &other = it->second.other;
-    const bool is_made = interleaved.nodes > 0 && interleaved.nodes >= other.nodes;
-    if (!is_made || !AllRead(*v, it->second)) {
+    const Part& part = it->second;
+    if (!part.made.is_possible() || !AllRead(*v, part)) {
       ++copied;
-    } else if (interleaved.nodes == other.nodes) {
-      longer_us += std::max(0.0, interleaved.us - other.us);
+      continue;
+    }
+    longer_us += part.made.longer_us();
+    for (const Use& use : v->uses()) {
+      if (use.node != &concat) longer_us += part.read.at(use.node).longer_us();
     }
   }
   const auto copy = copy_us_.find(&concat);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "passes/partition/proposals.h"
 
 namespace onnx_cudnn {
@@ -21,17 +20,24 @@ class Interleavings {
   const Placement* At(const Value& value) const;
 
  private:
-  // The largest Candidate that writes a Value, of equal ones the cheapest.
-  struct Maker {
+  // The largest Candidate that has a Value in some Placement, of equal ones the cheapest: Greedy's
+  // choice.
+  struct Largest {
     size_t nodes = 0;
     double us = 0;
     void Consider(const Candidate& candidate);
   };
+  // Of the Candidates that write a Value, or that contain one of its readers.
+  struct Offered {
+    Largest interleaved, other;
+    bool is_possible() const { return interleaved.nodes > 0 && interleaved.nodes >= other.nodes; }
+    double longer_us() const;  // if it is possible
+  };
   struct Part {
     const Placement* placement = nullptr;  // in its Concat
     const Node* concat = nullptr;
-    Maker interleaved, other;
-    absl::flat_hash_set<const Node*> readers;  // that can read it there
+    Offered made;
+    absl::flat_hash_map<const Node*, Offered> read;
   };
 
   void CollectConcats(const Proposals& proposals);

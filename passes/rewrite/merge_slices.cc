@@ -137,7 +137,7 @@ int64_t AxisOf(const Node& node) {
 Value* WholeOfSplit(const Node& concat) {
   const Node* split = concat.input(0).producer();
   if (!IsOp(split, {"Split"}) || AxisOf(*split) != AxisOf(concat)) return nullptr;
-  const absl::Span<Value* const> inputs = concat.inputs(), parts = split->outputs();
+  const absl::Span<Value*const> inputs = concat.inputs(), parts = split->outputs();
   return std::equal(inputs.begin(), inputs.end(), parts.begin(), parts.end()) ? &split->input(0)
                                                                               : nullptr;
 }
@@ -197,7 +197,8 @@ Node* ConcatOfFirst(const Node& node) {
   const absl::Span<Value* const> inputs = node.inputs();
   Node* longest = nullptr;
   for (const Use& use : inputs[0]->uses()) {
-    if (use.index != 0 || !IsOp(use.node, {"Concat"}) || AxisOf(*use.node) != AxisOf(node)) continue;
+    if (use.index != 0 || !IsOp(use.node, {"Concat"}) || AxisOf(*use.node) != AxisOf(node))
+      continue;
     const absl::Span<Value* const> first = use.node->inputs();
     const bool begins_it = first.size() > 1 && first.size() < inputs.size() &&
                            std::equal(first.begin(), first.end(), inputs.begin());

@@ -32,8 +32,8 @@ Support CheckWhole(const Node& concat) {
   }
   const int64_t pitch = BytesOf(out.dtype(), out.dim(kChannels));
   if (pitch % kPartAlignment == 0) return Support::Yes();
-  return Support::No(absl::StrCat("its pixels have ", pitch, " bytes, no multiple of ",
-                                  kPartAlignment));
+  return Support::No(
+      absl::StrCat("its pixels have ", pitch, " bytes, no multiple of ", kPartAlignment));
 }
 
 // The Concat whose output `value` lies in; nullptr: none.
@@ -84,8 +84,7 @@ Support CheckInterleaves(const Node& concat) {
 
 std::optional<Format> InterleavedFormat(const Value& value) {
   const Value* whole = &value;
-  for (const Node* concat = ConcatAround(value); concat != nullptr;
-       concat = ConcatAround(*whole)) {
+  for (const Node* concat = ConcatAround(value); concat != nullptr; concat = ConcatAround(*whole)) {
     whole = &concat->output(0);
   }
   if (whole == &value) return std::nullopt;

@@ -25,8 +25,8 @@ Support CheckInterleaves(const Node& concat);
 // outermost one if Concats are nested. nullopt: it lies in none, or its lanes are contiguous there.
 std::optional<Format> InterleavedFormat(const Value& value);
 
-// The lanes from a pixel of a channels-last `format` to the next: the channels of `dims`, padded, or
-// more if foreign lanes lie between them. nullopt: it is not channels-last.
+// The lanes from a pixel of a channels-last `format` to the next: the channels of `dims`, padded,
+// or more if foreign lanes lie between them. nullopt: it is not channels-last.
 std::optional<int64_t> PixelPitch(const Format& format, absl::Span<const int64_t> dims,
                                   int64_t channel_multiple = 1);
 

@@ -160,7 +160,8 @@ TEST_F(ViewPartsTest, LeavesToAConcatWhatLiesInItsOutput) {
 TEST_F(ViewPartsTest, JoinsChannelsThatLieContiguousOrInterleaved) {
   const auto lines = [&](int64_t images, std::string_view axis) {
     return LinesAt(GraphWithWeights(absl::StrCat("g (float16[", images, R"(,8,2,4] x) => (y)
-        { a = Relu(x) b = Neg(x) t = Concat<axis = )", axis, R"(>(a, b) y = Relu(t) })")),
+        { a = Relu(x) b = Neg(x) t = Concat<axis = )",
+                                                 axis, R"(>(a, b) y = Relu(t) })")),
                    "Concat");
   };
   const std::string contiguous = "{Concat} rows rows > rows";

@@ -19,7 +19,8 @@ std::string DenseBlock(const std::string& first,
          float16[8,32,3,3] wd, float16[24,1,1] we, float16[24,1,1] wf, float16[32,24,1,1] wg,
          float16[8,32,3,3] wh) => (y, z)
       { o = Cast<to = 10>(x)
-        p = )", first, R"((o)
+        p = )",
+                      first, R"((o)
         a = Mul(p, wa) b = Add(a, wb) c = Relu(b) d = Conv(c, wc) e = Relu(d)
         f = Conv<pads = [1,1,1,1]>(e, wd)
         t = Concat<axis = 1>(p, f)
@@ -95,8 +96,7 @@ TEST_F(InterleavedProgramsTest, AConcatThatIsAGraphOutputIsWrittenToTheCaller) {
 
 // Softmax reads dense tensors only.
 TEST_F(InterleavedProgramsTest, GreedyKeepsDenseWhatAReaderNeedsDense) {
-  const std::string concats =
-      ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), Greedy);
+  const std::string concats = ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), Greedy);
   EXPECT_NE(concats.find("kernel"), std::string::npos) << concats;
   EXPECT_NE(ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), CostSearch), "");
 }

@@ -95,13 +95,12 @@ TEST(MergeSlicesTest, NestsConcatsThatBeginAlike) {  // as in a DenseNet: O(n) i
 }
 
 TEST(MergeSlicesTest, LeavesConcatsThatDoNotBeginAlike) {
-  const char* const texts[] = {
-      // another order; another axis; shapes
-      R"(g (float[2,2] a, float[2,2] b) => (float[2,4] y, float[2,6] z)
+  const char* const texts[] = {// another order; another axis; shapes
+                               R"(g (float[2,2] a, float[2,2] b) => (float[2,4] y, float[2,6] z)
          { t = Concat<axis = 1>(a, b) y = Relu(t) u = Concat<axis = 1>(b, a, b) z = Relu(u) })",
-      R"(g (float[2,2] a, float[2,2] b) => (float[4,2] y, float[2,6] z)
+                               R"(g (float[2,2] a, float[2,2] b) => (float[4,2] y, float[2,6] z)
          { t = Concat<axis = 0>(a, b) y = Relu(t) u = Concat<axis = 1>(a, b, b) z = Relu(u) })",
-      R"(g (float[2] a, float[2] b) => (float[4] y, float[6] z)
+                               R"(g (float[2] a, float[2] b) => (float[4] y, float[6] z)
          { t = Concat<axis = 0>(a, b) y = Relu(t) u = Concat<axis = 0>(a, b, b) z = Relu(u) })"};
   for (const char* text : texts) ExpectNoRewrite(MergeSlices(), text, "");
 }

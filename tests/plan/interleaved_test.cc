@@ -75,9 +75,9 @@ TEST(InterleavedTest, SaysWhyAConcatCopies) {
        "input a would begin at byte 8 of a pixel, no multiple of 16"},
   };
   for (const auto& [text, reason] : cases) {
-    const Graph graph =
-        GraphWithWeights("g (float16[1,8,4,4] x, float16[1,4,4,4] s, float16[1,8,4,4] w) => (y) { " +
-                         std::string(text) + " }");
+    const Graph graph = GraphWithWeights(
+        "g (float16[1,8,4,4] x, float16[1,4,4,4] s, float16[1,8,4,4] w) => (y) { " +
+        std::string(text) + " }");
     EXPECT_EQ(CheckInterleaves(FindNode(graph, "Concat")).reason(), reason) << text;
   }
 }

@@ -28,9 +28,9 @@ struct Formats {
 // All operands row-major.
 std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
 
-// Which operands of a Unit the kernel's code accepts with foreign lanes between pixels, channels-last
-// (plan/interleaved.h), in addition to the Formats of the kernel. Pixels, and the first one of each
-// operand, begin at multiples of 16 bytes.
+// Which operands of a Unit the kernel's code accepts with foreign lanes between pixels,
+// channels-last (plan/interleaved.h), in addition to the Formats of the kernel. Pixels, and the
+// first one of each operand, begin at multiples of 16 bytes.
 enum class Pitched : uint8_t { kNone, kInputs, kOutputs, kAll };
 
 // Which of the device's shares a kernel is expected to reach (KernelCalibration), in addition to

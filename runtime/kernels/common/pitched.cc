@@ -65,8 +65,8 @@ std::vector<Formats> WithPitches(const Kernel& kernel, const Unit& unit, const F
   Formats both = formats;
   if (HasInputs(pitched)) both.inputs = Interleaved(unit.boundary.inputs, both.inputs);
   if (HasOutputs(pitched)) both.outputs = Interleaved(unit.boundary.outputs, both.outputs);
-  for (const Formats& one : {Formats{both.inputs, formats.outputs},
-                             Formats{formats.inputs, both.outputs}, both}) {
+  for (const Formats& one :
+       {Formats{both.inputs, formats.outputs}, Formats{formats.inputs, both.outputs}, both}) {
     if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
   }
   return all;

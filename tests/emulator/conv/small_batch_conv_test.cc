@@ -276,6 +276,27 @@ TEST_F(SmallBatchConvCodeTest, ElementwiseOpsBesideOthers) {
       {&y}, [](const SmallBatchPlan&) { return true; }, [](const SmallBatchPlan&) {});
 }
 
+// What a BatchNormalization becomes, with and without Relu, before windows of one and nine taps: no
+// program, also where the image is a part of another tensor. Outside the image there are zeros.
+TEST_F(SmallBatchConvCodeTest, AffinePrologues) {
+  for (const auto& [dtype, kernel, clamps, between] :
+       {std::tuple(DType::kF16, 1, true, 24), std::tuple(DType::kF16, 3, true, 0),
+        std::tuple(DType::kBF16, 3, false, 8), std::tuple(DType::kBF16, 1, true, 0)}) {
+    Start(dtype);
+    between_pixels_ = between;
+    parameter_bytes_ = sizeof(SmallBatchConvParameters);
+    Value& scaled =
+        Append(graph_, "Mul", {&Input({2, 72, 5, 9}), &Weights(graph_, dtype, {72, 1, 1})});
+    Value& sum = Append(graph_, "Add", {&Weights(graph_, dtype, {1, 72, 1, 1}), &scaled});
+    Value& x = clamps ? Relu(sum) : sum;
+    int plans = 0;
+    Check(
+        {&Relu(Conv(x, 32, {.kernel = kernel}))}, [](const SmallBatchPlan&) { return true; },
+        [&](const SmallBatchPlan&) { ++plans; });
+    EXPECT_GT(plans, 4);
+  }
+}
+
 // Cases without a plain form: patches of three phases, windows past the image, filters and channels
 // that do not fill a tile or part, siblings, stems, element-wise ops before and after.
 TEST_F(SmallBatchConvCodeTest, PhasesOfThreeColumns) {

@@ -32,8 +32,8 @@ TEST_F(TensorCoreConvTest, StemBesideOthers) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 3, 12, 224}));
   Value& stem = MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
   Value& other = graph_.AddInput("z", Type::Tensor(DType::kF16, {2, 32, 3, 56}));
-  Value& joined = Append(graph_, "Concat", {&stem, &Append(graph_, "Relu", {&other})},
-                         {{"axis", int64_t{1}}});
+  Value& joined =
+      Append(graph_, "Concat", {&stem, &Append(graph_, "Relu", {&other})}, {{"axis", int64_t{1}}});
   Append(graph_, "Relu", {&joined});
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > 0:2 2:3 3:56 1:64^96", kHalf), "");
 }

@@ -173,8 +173,9 @@ class Assembler {
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
-    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && IsPlain(plan_) &&
-                          !(Activates() && plan_.sources > 1);
+    const bool is_affine = scale_[0].has_value() || scale_[1].has_value();
+    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && !is_affine &&
+                          IsPlain(plan_) && !(Activates() && plan_.sources > 1);
     return OneCall(is_plain ? PlainCall() : Call(), operands_);
   }
 
@@ -203,6 +204,8 @@ class Assembler {
       if (!x_[i]) continue;
       const size_t at = offsetof(SmallBatchConvParameters, image) + i * sizeof(SmallBatchConvImage);
       call.Bind(at + offsetof(SmallBatchConvImage, x), *x_[i]);
+      if (scale_[i]) call.Bind(at + offsetof(SmallBatchConvImage, scale), *scale_[i]);
+      if (shift_[i]) call.Bind(at + offsetof(SmallBatchConvImage, shift), *shift_[i]);
     }
     for (int i = 0; i < plan_.siblings; ++i) {
       const size_t at =
@@ -257,12 +260,18 @@ class Assembler {
     image.columns = FastDivide<uint32_t>(s.patch_columns());
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
-    if (!prologue.empty()) {
+    const std::optional<AffinePrologue> affine = AffinePrologueOf(*convs_.convs[i], unit_);
+    if (!prologue.empty() && !affine.has_value()) {
       p_.source[i] = s;
       image.prologue = epilogues_.segments();
       return epilogues_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
     }
-    const KernelOperand operand = operands_.Of(x);
+    const KernelOperand operand = operands_.Of(affine.has_value() ? *affine->x : x);
+    if (affine.has_value()) {
+      image.clamps = affine->clamps;
+      scale_[i] = operands_.Of(*affine->scale).slot;
+      shift_[i] = operands_.Of(*affine->shift).slot;
+    }
     ASSIGN_OR_RETURN(const int64_t pitch, PitchOf(operand, s.is_stem ? kSmallBatchFewChannels : 1));
     plan_.source[i].lanes = static_cast<int>(pitch);
     p_.source[i] = s;
@@ -303,6 +312,7 @@ class Assembler {
   // nullopt for addresses that an epilogue program reads or writes.
   std::optional<Slot> x_[kSmallBatchSources], y_[kSmallBatchSiblings],
       residual_[kSmallBatchSiblings];
+  std::optional<Slot> scale_[kSmallBatchSources], shift_[kSmallBatchSources];  // affine prologues
   Slot slabs_ = Slot::Workspace();
   int patch_ = 0, table_ = 0;
 };

@@ -16,8 +16,11 @@ namespace onnx_cudnn {
 struct SmallBatchConvImage {
   const void* x;  // nullptr: the prologue program computes it
   int prologue;   // segment of the program, or -1
-  int patch_at;   // bytes after the start of the first patch
-  int table_at;   // ints after the start of the first table; offsets of the patch's pixels
+  // [channels]: x · scale + shift, then Relu if it clamps, is convolved. nullptr: x is.
+  const void *scale, *shift;
+  bool clamps;
+  int patch_at;  // bytes after the start of the first patch
+  int table_at;  // ints after the start of the first table; offsets of the patch's pixels
   FastDivide<uint32_t> pieces;   // per pixel of the patch: 16-byte units, or lanes of a stem
   FastDivide<uint32_t> columns;  // of the patch
 };
@@ -28,7 +31,7 @@ struct SmallBatchConvOutput {
   void* y;
   const void* residual;  // layout of y; nullptr: none
   int filters;
-  int pitch;  // elements from a pixel of y to the next
+  int pitch;       // elements from a pixel of y to the next
   int first_tile;  // of filters
   int epilogue;    // segment of the program, or -1
   Activation activation;

@@ -30,8 +30,7 @@ TensorMap MapImage(const KernelOperand& x) {
 TensorMap MapPooled(const KernelOperand& y) {
   const uint64_t pixels = y.value->elements() / kStemFilters;
   const auto channels = static_cast<uint32_t>(128 / y.element_bytes());
-  const auto pitch =
-      static_cast<uint64_t>(PixelPitch(y.format, y.dims()).value_or(kStemFilters));
+  const auto pitch = static_cast<uint64_t>(PixelPitch(y.format, y.dims()).value_or(kStemFilters));
   return {.element = ElementOf(y.dtype()),
           .rank = 2,
           .dims = {kStemFilters, pixels},
