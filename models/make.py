@@ -115,7 +115,8 @@ class Builder:
             x = self.relu(self.bn(x, f"norm{index + 1}"), f"relu{index + 1}")
             if index + 1 < len(blocks):
                 x = self.conv(x, f"transition{index + 1}", x[1] // 2, 1)
-                x = self.node("AveragePool", [x[0]], f"pool{index + 1}", kernel_shape=[2, 2], strides=[2, 2]), x[1], x[2] / 4
+                # Neighbours are alike, so that their mean is about as large as they are.
+                x = self.node("AveragePool", [x[0]], f"pool{index + 1}", kernel_shape=[2, 2], strides=[2, 2]), x[1], x[2]
         self.classify(x)
 
     def resnet(self, blocks, bottleneck):
