@@ -17,7 +17,8 @@ struct Lies {
 
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info) {
-  const int64_t read = from.format.bytes(value.dtype()), written = to.format.bytes(value.dtype());
+  const int64_t read = from.format.own_bytes(value.dtype());
+  const int64_t written = to.format.own_bytes(value.dtype());
   if (from.space != to.space) return TransferUs(written, info);
   return static_cast<double>(read + written) / info.bytes_per_us + info.launch_us;
 }

@@ -127,7 +127,7 @@ struct KernelCalibration {
   struct SmallBatchConv {
     // Price of the whole Step.
     double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
-    double overlap_us = 0, prologue = 1;
+    double overlap_us = 0, prologue = 1, affine_prologue = 1;
     // Factor on the roofline if no tile holds the whole depth, which then needs several rounds of
     // reads: a guess.
     double no_tile = 10;
