@@ -129,8 +129,8 @@ SessionOptions OptionsBy(const CompiledFacts& facts, SessionOptions asked) {
   return asked;
 }
 
-std::string Difference(const CompiledFacts& facts, const SessionOptions& options,
-                       const DeviceInfo& info) {
+std::string WhatDiffers(const CompiledFacts& facts, const SessionOptions& options,
+                        const DeviceInfo& info) {
   const auto says = [](std::string_view made, std::string_view here) {
     return absl::StrFormat("compiled %s, here %s", made, here);
   };

@@ -38,7 +38,7 @@ absl::StatusOr<CompiledFacts> FactsFromText(std::string_view text);
 SessionOptions OptionsBy(const CompiledFacts& facts, SessionOptions asked);
 
 // What differs, in one line, for a Session with `options` on the device of `info`; empty: nothing.
-std::string Difference(const CompiledFacts& facts, const SessionOptions& options,
-                       const DeviceInfo& info);
+std::string WhatDiffers(const CompiledFacts& facts, const SessionOptions& options,
+                        const DeviceInfo& info);
 
 }  // namespace onnx_cudnn

@@ -69,7 +69,7 @@ absl::StatusOr<OptimizedGraph> LoadingModel::OptimizeForLast(const SessionOption
 
 absl::StatusOr<OptimizedGraph> LoadingModel::FromCompiled(const SessionOptions& options,
                                                           const Target& target) const {
-  const std::string difference = Difference(compiled_->facts(), options, target.info);
+  const std::string difference = WhatDiffers(compiled_->facts(), options, target.info);
   if (!difference.empty()) {
     ASSIGN_OR_RETURN(Graph graph, compiled_->Model());
     ASSIGN_OR_RETURN(OptimizedGraph optimized, OptimizeGraph(std::move(graph), options, target));

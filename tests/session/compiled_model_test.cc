@@ -273,18 +273,18 @@ TEST(CompiledFactsTest, SurviveTheirText) {
 TEST(CompiledFactsTest, SayWhatDiffers) {
   CompiledFacts facts = {.version = ThisVersion(), .device = "h100", .compute_capability = 90};
   DeviceInfo info = {.name = "nvidia h100 80gb hbm3", .compute_capability = 90};
-  EXPECT_EQ(Difference(facts, {}, info), "");
-  EXPECT_EQ(Difference(facts, {.precision = PrecisionChoice::kTf32}, info), "");
-  EXPECT_EQ(Difference(facts, {.optimization_level = 1}, info),
+  EXPECT_EQ(WhatDiffers(facts, {}, info), "");
+  EXPECT_EQ(WhatDiffers(facts, {.precision = PrecisionChoice::kTf32}, info), "");
+  EXPECT_EQ(WhatDiffers(facts, {.optimization_level = 1}, info),
             "compiled with optimization level 2, here 1 is asked for");
-  EXPECT_EQ(Difference(facts, {.disabled_passes = {"fold-pad"}}, info),
+  EXPECT_EQ(WhatDiffers(facts, {.disabled_passes = {"fold-pad"}}, info),
             "compiled with disabled passes: none, here are: fold-pad");
-  EXPECT_EQ(Difference(facts, {.keep_f32 = {"n"}}, info),
+  EXPECT_EQ(WhatDiffers(facts, {.keep_f32 = {"n"}}, info),
             "compiled with nodes kept in f32: none, here are: n");
   info.compute_capability = 80;
-  EXPECT_EQ(Difference(facts, {}, info), "compiled for compute capability 9.0, here it is 8.0");
+  EXPECT_EQ(WhatDiffers(facts, {}, info), "compiled for compute capability 9.0, here it is 8.0");
   info.name = "h200";
-  EXPECT_EQ(Difference(facts, {}, info), "compiled for h100, here is h200");
+  EXPECT_EQ(WhatDiffers(facts, {}, info), "compiled for h100, here is h200");
 }
 
 TEST(CompiledFactsTest, KnowADeviceByItsProduct) {
