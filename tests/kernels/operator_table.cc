@@ -122,7 +122,8 @@ std::optional<Graph> GraphOf(const OpCase& c, DType dtype, bool first_is_constan
       {.op = c.op,
        .inputs = inputs,
        .attrs = c.attrs,
-       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*")});
+       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*"),
+       .domain = c.domain});
   if (!InferShapes(graph).ok()) return std::nullopt;
   for (Value* v : node.outputs()) graph.AddOutput("y", *v);
   return graph;
@@ -164,15 +165,17 @@ class Trials {
   Runs Of(const OpDef& op, DType dtype) const {
     Runs runs;
     runs.between_programs = RunsBetween({op.domain, op.type}, dtype);
-    if (!op.domain.empty()) return runs;  // case rows are of ONNX's own domain
+    const auto is_of = [&](const OpCase& c) {
+      return c.op == op.type && c.domain == op.domain && c.error.empty();
+    };
     for (const OpCase& c : cases_) {
-      if (c.op != op.type || !c.error.empty()) continue;
+      if (!is_of(c)) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/false)) Try(*graph, runs);
       if (!runs.engines.empty()) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/true)) Try(*graph, runs);
     }
     for (const OpCase& c : data_dependent_) {
-      if (c.op != op.type || !c.error.empty()) continue;
+      if (!is_of(c)) continue;
       if (auto graph = GraphOf(c, dtype, /*first_is_constant=*/false))
         TryBounded(*std::move(graph), runs);
     }
@@ -220,7 +223,8 @@ class Trials {
       runs.of_expansion.emplace(partition.chosen.engine->name());
   }
 
-  const std::vector<OpCase> cases_ = AllCases(), data_dependent_ = DataDependentCases();
+  const std::vector<OpCase> cases_ = Joined({AllCases, ContribCases}),
+                            data_dependent_ = DataDependentCases();
   const OwnedTarget h200_ = *MakeTarget("h200");
 };
 
