@@ -42,9 +42,8 @@ void ExpectSame(const HostTensor& found, const HostTensor& expected, double tole
 void RunCases(const std::vector<OpCase>& cases) {
   for (const OpCase& c : cases) {
     SCOPED_TRACE(Describe(c));
-    absl::StatusOr<std::vector<HostTensor>> found =
-        RunOp(
-            {c.op, c.inputs, c.attrs, std::max(1, static_cast<int>(c.expected.size())), c.domain});
+    absl::StatusOr<std::vector<HostTensor>> found = RunOp(
+        {c.op, c.inputs, c.attrs, std::max(1, static_cast<int>(c.expected.size())), c.domain});
     if (!c.error.empty()) {
       ASSERT_FALSE(found.ok());
       EXPECT_NE(found.status().message().find(c.error), std::string::npos) << found.status();

@@ -27,9 +27,9 @@ class EliminationCodeTest : public KernelsTest {
  protected:
   void Check(const char* op, const char* type, const Dims& dims,
              const std::vector<double>& numbers) {
-    const std::string text = absl::StrCat(
-        R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]> g ()", type, "[",
-        absl::StrJoin(dims, ","), "] x) => (y) { y = ", op, "(x) }");
+    const std::string text =
+        absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]> g ()", type,
+                     "[", absl::StrJoin(dims, ","), "] x) => (y) { y = ", op, "(x) }");
     SCOPED_TRACE(text);
     const Graph graph = GraphFromText(text);
     const DType dtype = graph.inputs()[0]->dtype();
@@ -82,7 +82,8 @@ TEST_F(EliminationCodeTest, NaNIsNoPivotButInTheFirstRow) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Dims dims = {4, 2, 2};
-  const std::vector<double> numbers = {kNan, 1, 2, 3, 1, 2, kNan, 3, 1, kNan, 2, 3, 0, 1, kInfinity, 2};
+  const std::vector<double> numbers = {kNan, 1,    2, 3, 1, 2, kNan,      3,
+                                       1,    kNan, 2, 3, 0, 1, kInfinity, 2};
   for (const char* op : {kDet, kInverse}) Check(op, "float", dims, numbers);
 }
 

@@ -21,13 +21,12 @@ absl::StatusOr<KernelCode> CompileElimination(const KernelRequest& request) {
                           : ExpectDims("output", to.dims(), batch));
   if (to.value->elements() == 0) return KernelCode();
   const int64_t n = dims.back();
-  EliminationCode code =
-      CodeOf({.from = from.slot,
-              .to = to.slot,
-              .dtype = from.dtype(),
-              .matrices = to.value->elements() / (inverts ? n * n : 1),
-              .n = static_cast<int>(n),
-              .inverts = inverts});
+  EliminationCode code = CodeOf({.from = from.slot,
+                                 .to = to.slot,
+                                 .dtype = from.dtype(),
+                                 .matrices = to.value->elements() / (inverts ? n * n : 1),
+                                 .n = static_cast<int>(n),
+                                 .inverts = inverts});
   KernelCode one = OneCall(std::move(code.call), operands);
   one.workspace_bytes = code.workspace_bytes;
   return one;

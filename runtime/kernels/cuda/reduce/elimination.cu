@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kMostWarps = 8;
-constexpr int kRowsPerWarp = 4;              // of a matrix, before a warp more is worth its barriers
-constexpr int64_t kMostShared = 48 << 10;    // what every device has without asking
-constexpr int64_t kMostBlocks = 1 << 12;     // each takes several matrices beyond
+constexpr int kRowsPerWarp = 4;            // of a matrix, before a warp more is worth its barriers
+constexpr int64_t kMostShared = 48 << 10;  // what every device has without asking
+constexpr int64_t kMostBlocks = 1 << 12;   // each takes several matrices beyond
 constexpr int64_t kMostWorkspaceBlocks = 256;
 
 struct EliminationParameters {
@@ -25,11 +25,11 @@ struct EliminationParameters {
 
 // The matrix of a block, row-major.
 template <typename C>
-struct Rows {
+struct BlockMatrix {
   C* elements;
   int n, width;
 
-  __device__ __forceinline__ Rows(const EliminationParameters& p, void* shared)
+  __device__ __forceinline__ BlockMatrix(const EliminationParameters& p, void* shared)
       : elements(static_cast<C*>(shared)), n(p.n), width(p.width) {
     if (p.workspace == nullptr) return;
     elements = static_cast<C*>(p.workspace) + static_cast<int64_t>(blockIdx.x) * n * width;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void ForColumns(int from, int to, F f) {
 
 template <typename E, typename C>
 __device__ __forceinline__ void Load(const EliminationParameters& p, int64_t matrix,
-                                     const Rows<C>& a) {
+                                     const BlockMatrix<C>& a) {
   const E* from = static_cast<const E*>(p.from) + matrix * a.n * a.n;
   ForRows(0, a.n, [&](int row) {
     const E* elements = from + static_cast<int64_t>(row) * a.n;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void Load(const EliminationParameters& p, int64_t mat
 // The first of the rows from k on whose element in column k is largest; every warp finds it. As in
 // the reference a NaN is never larger, and nothing is larger than one in row k.
 template <typename C>
-__device__ __forceinline__ int PivotOf(const Rows<C>& a, int k) {
+__device__ __forceinline__ int PivotOf(const BlockMatrix<C>& a, int k) {
   C largest = -1;
   int pivot = k;
   for (int row = k + static_cast<int>(threadIdx.x) % kWarp; row < a.n; row += kWarp) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ int PivotOf(const Rows<C>& a, int k) {
 
 // Exchanges row k with the pivot's from column k on. Returns whether they differ.
 template <typename C>
-__device__ __forceinline__ bool BringPivot(const Rows<C>& a, int k) {
+__device__ __forceinline__ bool BringPivot(const BlockMatrix<C>& a, int k) {
   const int pivot = PivotOf(a, k);
   __syncthreads();  // all warps have searched
   if (pivot == k) return false;
@@ -109,13 +109,14 @@ __device__ __forceinline__ bool BringPivot(const Rows<C>& a, int k) {
 
 // Subtracts `factor` times row k from row `row`, from column `first` on.
 template <typename C>
-__device__ __forceinline__ void SubtractRow(const Rows<C>& a, int row, C factor, int k, int first) {
+__device__ __forceinline__ void SubtractRow(const BlockMatrix<C>& a, int row, C factor, int k,
+                                            int first) {
   ForColumns(first, a.width, [&](int i) { a[row][i] -= factor * a[k][i]; });
 }
 
 // Subtracts multiples of row k from those below, whose column k would be 0 then: it stays.
 template <typename C>
-__device__ __forceinline__ void EliminateBelow(const Rows<C>& a, int k) {
+__device__ __forceinline__ void EliminateBelow(const BlockMatrix<C>& a, int k) {
   const C pivot = a[k][k];
   ForRows(k + 1, a.n, [&](int row) {
     const C below = a[row][k];
@@ -129,7 +130,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
     Determinants(const __grid_constant__ EliminationParameters p) {
   WaitForLaunchBefore();
   extern __shared__ __align__(16) unsigned char shared[];
-  const Rows<double> a(p, shared);
+  const BlockMatrix<double> a(p, shared);
   for (int64_t matrix = blockIdx.x; matrix < p.matrices; matrix += gridDim.x) {
     Load<E>(p, matrix, a);
     double determinant = 1;
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   WaitForLaunchBefore();
   using C = ComputeOf<E>;
   extern __shared__ __align__(16) unsigned char shared[];
-  const Rows<C> a(p, shared);
+  const BlockMatrix<C> a(p, shared);
   const int n = p.n;
   for (int64_t matrix = blockIdx.x; matrix < p.matrices; matrix += gridDim.x) {
     Load<E>(p, matrix, a);
@@ -164,9 +165,8 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
     }
     for (int k = n - 1; k >= 0; --k) {
       const C pivot = a[k][k];
-      ForRows(k, k + 1, [&](int row) {
-        ForColumns(n, p.width, [&](int i) { a[row][i] /= pivot; });
-      });
+      ForRows(k, k + 1,
+              [&](int row) { ForColumns(n, p.width, [&](int i) { a[row][i] /= pivot; }); });
       __syncthreads();
       ForRows(0, k, [&](int row) { SubtractRow(a, row, a[row][k], k, n); });
       __syncthreads();
@@ -186,8 +186,8 @@ EliminationCode CodeOf(const EliminationPlan& plan) {
   const bool is_wide = !plan.inverts || plan.dtype == DType::kF64;
   EliminationParameters p = {
       .matrices = plan.matrices, .n = plan.n, .width = plan.inverts ? 2 * plan.n : plan.n};
-  const int64_t bytes = int64_t{p.n} * p.width * static_cast<int64_t>(is_wide ? sizeof(double)
-                                                                             : sizeof(float));
+  const int64_t bytes =
+      int64_t{p.n} * p.width * static_cast<int64_t>(is_wide ? sizeof(double) : sizeof(float));
   const bool is_shared = bytes <= kMostShared;
   const int64_t blocks = std::min(plan.matrices, is_shared ? kMostBlocks : kMostWorkspaceBlocks);
   const int warps = std::clamp(plan.n / kRowsPerWarp, 1, kMostWarps);
@@ -196,13 +196,11 @@ EliminationCode CodeOf(const EliminationPlan& plan) {
                              .shared_bytes = is_shared ? static_cast<int>(bytes) : 0};
   EliminationCode code;
   if (plan.inverts) {
-    code.call = DTypeVisitor<KernelCall, float, Half, double>::Visit(plan.dtype, [&](auto e) {
-      return KernelCall::Of(Inverses<decltype(e)>, shape, p);
-    });
+    code.call = DTypeVisitor<KernelCall, float, Half, double>::Visit(
+        plan.dtype, [&](auto e) { return KernelCall::Of(Inverses<decltype(e)>, shape, p); });
   } else {
-    code.call = VisitFloat<KernelCall>(plan.dtype, [&](auto e) {
-      return KernelCall::Of(Determinants<decltype(e)>, shape, p);
-    });
+    code.call = VisitFloat<KernelCall>(
+        plan.dtype, [&](auto e) { return KernelCall::Of(Determinants<decltype(e)>, shape, p); });
   }
   code.call.Bind(offsetof(EliminationParameters, from), plan.from);
   code.call.Bind(offsetof(EliminationParameters, to), plan.to);
