@@ -316,7 +316,9 @@ constexpr std::string_view kHead =
     "rules of the Engines, and a test compares\nthem. Exceptions: [limits.md](limits.md).\n\n"
     "- **Opsets**: the versions of its definition. Import rewrites older ones as "
     "the newest.\n"
-    "- **Types** of its first input, or output, on the CPU device. Floats: f32, f16, bf16, f64; "
+    "- **CPU device**: the types of its first input, or output, that it runs. Floats: f32, f16, "
+    "bf16, "
+    "f64; "
     "integers: of 8 to 64 bits, with and without sign;\n"
     "  f8: f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz; packed: i4, u4, i2, u2; complex: c64, c128.\n"
     "- **H200**: the Engines that run it in a Program for h200 ([architecture.md]"
@@ -335,7 +337,7 @@ std::string OperatorPage() {
   const std::map<OpKey, std::vector<int>> versions = AllVersions();
   const Trials trials;
   std::string page(kHead);
-  page += "| op | opsets | types | H200 |\n|---|---|---|---|\n";
+  page += "| op | opsets | CPU device: types | H200: Engines |\n|---|---|---|---|\n";
   for (const OpDef* op : AllOps()) {
     if (op->domain == kOwnDomain) continue;
     const auto of_op = versions.find({op->domain, op->type});
