@@ -81,6 +81,7 @@ struct TrafficShares {
 struct ArithmeticShares {
   double usual = 0.25;        // plain code; f64 runs at half of it
   double direct_conv = 0.05;  // a loop without tiles
+  double elimination = 0.02;  // one matrix, with barriers for every row
   double gemv = 0.5;          // weights are converted to f32
   double non_max_suppression = 0.2;
   double row_group = 0.5;  // of its instructions, one per core and clock

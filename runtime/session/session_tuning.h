@@ -43,6 +43,7 @@ class SessionTuning {
 
   // Whether Programs are tuned in the background.
   bool in_background() const { return in_background_ && worker_ != nullptr; }
+  bool is_quick() const { return is_quick_; }  // FirstProgram::kQuick
   // Whether a Program serves before the best one is built; BuildAtOnce and BuildBest are only for
   // that.
   bool serves_at_once() const { return in_background() || is_quick_; }

@@ -169,7 +169,10 @@ class PageTest(unittest.TestCase):
     def test_the_zoo_is_large_and_of_many_exporters(self):
         scores = json.loads((ROOT / "models/zoo.json").read_text())
         self.assertGreaterEqual(len({name.split(".")[0] for name, row in scores.items() if row["agrees_as_partitioned"]}), 80)
-        self.assertGreaterEqual(len({row["exporter"] for row in scores.values()}), 4)
+        exporters, both_of_torch = {row["exporter"] for row in scores.values()}, {"torch TorchScript", "torch dynamo"}
+        self.assertLessEqual(both_of_torch, exporters)
+        self.assertGreaterEqual(len(exporters - both_of_torch), 2)
+        self.assertLessEqual({"torchvision", "timm", "transformers"}, {row["package"] for row in scores.values()})
         self.assertGreaterEqual(len({bool(row["symbols"]) for row in scores.values()}), 2)
 
 

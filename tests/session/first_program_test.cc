@@ -233,6 +233,23 @@ TEST_F(FirstProgramTest, EachSetOfShapesHasItsOwn) {
   EXPECT_EQ(session.stats().builds.size(), 4u);
 }
 
+TEST_F(FirstProgramTest, ABucketOfShapesHasItsOwn) {
+  SessionOptions options;
+  options.shape_buckets = {"all"};
+  const Session session = Make(/*cudnn_ms=*/0, /*kernel_ms=*/3, options);
+  EXPECT_FALSE(RanGenerated(session));  // though nothing may be compiled yet
+  LetCompile();
+  ASSERT_TRUE(HasNote(session, ": it serves from now on")) << Notes(session);
+  EXPECT_TRUE(absl::StrContains(Notes(session), "background build of x[16]")) << Notes(session);
+  EXPECT_TRUE(RanGenerated(session));
+  const SessionStats stats = session.stats();
+  EXPECT_EQ(stats.padded_runs, 2);
+  EXPECT_EQ(stats.programs_built, 1);
+  ASSERT_EQ(stats.builds.size(), 2u);
+  EXPECT_TRUE(stats.builds[0].is_quick);
+  EXPECT_FALSE(stats.builds[1].is_quick);
+}
+
 TEST_F(FirstProgramTest, ASlowerBestProgramIsNotTaken) {
   const Session session = Make(/*cudnn_ms=*/3, /*kernel_ms=*/0);
   LetCompile();

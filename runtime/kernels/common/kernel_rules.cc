@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/graph/custom_op.h"
 #include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/common/pitched.h"
 #include "runtime/kernels/move/conversion.h"
@@ -33,7 +34,8 @@ const KernelList& KernelsFor(const Node& node) {
   }();
   static const KernelList& none = *new KernelList;
   auto it = by_op.find(node.op());
-  return it == by_op.end() ? none : it->second;
+  // A user's op may have the name of one of ONNX's.
+  return it == by_op.end() || FindCustomOp(node) != nullptr ? none : it->second;
 }
 
 // The kernels for any of the Nodes, without duplicates.
