@@ -34,11 +34,14 @@ __device__ __forceinline__ RowGroupPlace PlaceOf(const RowGroupParameters& p,
   uint32_t rest = static_cast<uint32_t>(place.row);
 #pragma unroll
   for (int a = 0; a < kMostRowGroupAxes; ++a) {
-    if (a + 1 >= p.axis_count) {  // the outermost one needs no division
-      place.index[a] = rest;
-      break;
+    uint32_t index = rest, outer = 0;  // of the outermost axis, which needs no division
+    if (a + 1 < p.axis_count) {
+      StayBranch();
+      outer = rest;
+      index = p.axes[a].Split(outer);
     }
-    place.index[a] = p.axes[a].Split(rest);
+    place.index[a] = index;
+    rest = outer;
   }
   return place;
 }
