@@ -125,6 +125,10 @@ struct KernelCalibration {
   struct PoolGemv {
     double block_bytes_per_us = std::numeric_limits<double>::infinity();
   } pool_gemv;
+  struct RowGroup {
+    // Factor on the arithmetic of rows that are no whole vectors of 8 elements.
+    double broken_rows = 1;
+  } row_group;
   struct SmallBatchConv {
     // Price of the whole Step.
     double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
