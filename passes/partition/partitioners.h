@@ -67,7 +67,9 @@ using Partitioner = absl::StatusOr<std::vector<Candidate>> (*)(const Stretch& st
 // First fixes one Placement per Value (channels-last around convolutions where an Engine proposes
 // it). Then visits the anchors (conv, matmul, pool, norm, then all other Nodes) in order; at each
 // takes the largest proposal of uncovered Nodes that agrees with the Placements, the cheapest among
-// equal sizes.
+// equal sizes. Last, single Nodes take other Formats where that is faster (refine_formats.h). If
+// anchors left several element-wise Nodes before them to launches of their own, a cover in which
+// they do not is taken if it is faster by the prices.
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch);
 
 // The cheapest cover by predicted time, Reformats included. Exact until the number of states passes

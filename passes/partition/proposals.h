@@ -26,7 +26,6 @@ class Proposals {
   explicit Proposals(const Stretch& stretch, BeyondFit beyond_fit = BeyondFit::kKeep);
   // Parallel to the Nodes of the Stretch; in the Engines' order.
   const std::vector<std::vector<Proposal>>& at() const { return at_; }
-  std::vector<std::vector<Proposal>>& at() { return at_; }
   // Position of a Node in the Stretch; -1 outside.
   int PositionOf(const Node* node) const { return position_[node->id()]; }
   // Unimplemented: why no Engine runs the Node, with the reason of each Engine.

@@ -285,5 +285,16 @@ TEST_F(RowGroupTest, ALargeProgramIsNotForGreedy) {
   }
 }
 
+// Comparisons of integers are not part of a group: with the group, each would be a launch.
+TEST_F(RowGroupTest, GreedyLeavesWhatReadsSeveralComparisonsToTheirLaunch) {
+  const Graph graph = GraphFromText(R"(
+      g (int64[20,1] i, int64[20,1] j, float[20,3] p, float[20,3] q) => (y)
+      <int64[3] k = {0, 1, 2}, int64[1] last = {-1}, float zero = {0}>
+      { e = Equal(i, k) a = Where(e, p, zero)
+        f = Equal(j, k) b = Where(f, q, zero)
+        s = Add(a, b) y = ReduceSum(s, last) })");
+  ExpectChosen(graph, "kernel {Equal Where Equal Where Add}", {Greedy});
+}
+
 }  // namespace
 }  // namespace onnx_cudnn
