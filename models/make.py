@@ -1,4 +1,4 @@
-"""make.py resnet18|resnet50 [--batch N] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 with fixed random weights.
+"""make.py NAME [--batch N] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 or a DenseNet with fixed random weights.
 
 Weights are He-initialized. Every BatchNormalization is kept as a node; its statistics are the expected ones of the preceding Conv,
 so activations have about unit size, as in a trained network. Equal arguments give equal bytes.
@@ -17,7 +17,10 @@ SEED = 20
 OPSET = 17
 CLASSES = 1000
 # name: (blocks in each stage, whether a block is 1x1, 3x3, 1x1 or two 3x3)
-NETWORKS = {"resnet18": ((2, 2, 2, 2), False), "resnet50": ((3, 4, 6, 3), True)}
+RESNETS = {"resnet18": ((2, 2, 2, 2), False), "resnet50": ((3, 4, 6, 3), True)}
+DENSENETS = {"densenet121": (6, 12, 24, 16)}  # layers in each block
+NETWORKS = (*RESNETS, *DENSENETS)
+GROWTH = 32  # channels that a layer of a DenseNet adds
 # The last scale of a block: small, so that the sum of branches over a stage grows slowly.
 LAST_SCALE = 0.5
 
@@ -42,21 +45,29 @@ class Builder:
         self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
         return name
 
-    def conv_bn(self, x, name, channels, kernel, stride=1, scale=1.0):
-        """Conv without bias, then BatchNormalization to mean square scale²."""
+    def conv(self, x, name, channels, kernel, stride=1):
+        """Without bias; doubles the mean square."""
         source, inputs, square = x
         fan_in = inputs * kernel * kernel
         weight = self.weight(f"{name}.weight", self.normal((channels, inputs, kernel, kernel), math.sqrt(2 / fan_in)))
-        conv = self.node("Conv", [source, weight], name, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4)
-        deviation = math.sqrt(2 * square)
+        y = self.node("Conv", [source, weight], name, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4)
+        return y, channels, 2 * square
+
+    def bn(self, x, name, scale=1.0):
+        """BatchNormalization to mean square scale²."""
+        source, channels, square = x
+        deviation = math.sqrt(square)
         statistics = {
             "scale": scale * self.random.uniform(0.8, 1.2, channels),
             "bias": self.normal(channels, 0.1 * scale),
             "mean": self.normal(channels, 0.1 * deviation),
             "var": deviation**2 * self.random.uniform(0.8, 1.2, channels),
         }
-        names = [self.weight(f"{name}.bn.{key}", value) for key, value in statistics.items()]
-        return self.node("BatchNormalization", [conv, *names], f"{name}.bn", epsilon=1e-5), channels, scale**2
+        names = [self.weight(f"{name}.{key}", value) for key, value in statistics.items()]
+        return self.node("BatchNormalization", [source, *names], name, epsilon=1e-5), channels, scale**2
+
+    def conv_bn(self, x, name, channels, kernel, stride=1, scale=1.0):
+        return self.bn(self.conv(x, name, channels, kernel, stride), f"{name}.bn", scale)
 
     def relu(self, x, name):
         """Halves the mean square of a value that is symmetric about zero."""
@@ -78,13 +89,45 @@ class Builder:
         # After a Relu the shortcut is not negative, so little of the sum's mean square is below zero.
         return self.node("Relu", [added], f"{name}.relu"), y[1], 0.9 * (x[2] + y[2])
 
-    def network(self, blocks, bottleneck):
+    def dense_block(self, x, name, layers):
+        """Each layer reads the Concat of x and what all layers before it computed."""
+        parts = [x]
+        for index in range(layers):
+            y = self.relu(self.bn(self.concat(parts, f"{name}.{index}.concat"), f"{name}.{index}.norm1"), f"{name}.{index}.relu1")
+            y = self.relu(self.conv_bn(y, f"{name}.{index}.conv1", 4 * GROWTH, 1), f"{name}.{index}.relu2")
+            parts.append(self.conv(y, f"{name}.{index}.conv2", GROWTH, 3))
+        return self.concat(parts, f"{name}.concat")
+
+    def concat(self, parts, name):
+        if len(parts) == 1:
+            return parts[0]
+        channels = sum(part[1] for part in parts)
+        return self.node("Concat", [part[0] for part in parts], name, axis=1), channels, sum(part[1] * part[2] for part in parts) / channels
+
+    def stem(self):
         x = self.relu(self.conv_bn(("input", 3, 1.0), "conv1", 64, 7, 2), "relu")
-        x = self.node("MaxPool", [x[0]], "maxpool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4), x[1], 5 * x[2]
+        return self.node("MaxPool", [x[0]], "maxpool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4), x[1], 5 * x[2]
+
+    def densenet(self, blocks):
+        x = self.stem()
+        for index, layers in enumerate(blocks):
+            x = self.dense_block(x, f"block{index + 1}", layers)
+            x = self.relu(self.bn(x, f"norm{index + 1}"), f"relu{index + 1}")
+            if index + 1 < len(blocks):
+                x = self.conv(x, f"transition{index + 1}", x[1] // 2, 1)
+                # Neighbours are alike, so that their mean is about as large as they are.
+                x = self.node("AveragePool", [x[0]], f"pool{index + 1}", kernel_shape=[2, 2], strides=[2, 2]), x[1], x[2]
+        self.classify(x)
+
+    def resnet(self, blocks, bottleneck):
+        x = self.stem()
         for stage, count in enumerate(blocks):
             for index in range(count):
                 stride = 2 if stage > 0 and index == 0 else 1
                 x = self.block(x, f"layer{stage + 1}.{index}", 64 << stage, stride, bottleneck)
+        self.classify(x)
+
+    def classify(self, x):
         pooled = self.node("Flatten", [self.node("GlobalAveragePool", [x[0]], "avgpool")], "flatten", axis=1)
         weight = self.weight("fc.weight", self.normal((CLASSES, x[1]), math.sqrt(1 / (x[1] * x[2]))))
         bias = self.weight("fc.bias", self.normal(CLASSES, 0.1))
@@ -94,7 +137,10 @@ class Builder:
 def build(name, batch="N", dtype=np.float32):
     """The model: input [batch,3,224,224] to logits [batch,1000]; batch is a number or a symbol's name."""
     builder = Builder(dtype)
-    builder.network(*NETWORKS[name])
+    if name in RESNETS:
+        builder.resnet(*RESNETS[name])
+    else:
+        builder.densenet(DENSENETS[name])
     element = TensorProto.FLOAT16 if dtype == np.float16 else TensorProto.FLOAT
     graph = helper.make_graph(
         builder.nodes,

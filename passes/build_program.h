@@ -39,10 +39,9 @@ struct BuildOptions {
   std::vector<PinRule> pins;
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
-  // Names of Engines that are asked only for Nodes that no other Engine of the device takes.
-  std::vector<std::string_view> avoided_engines;
-  std::string cover;            // as PartitionExtras::cover
-  bool saves_cover = false;     // sets Program::cover
+  absl::Span<const AvoidedEngine> avoided_engines = {};  // as Stretch::avoided_engines
+  std::string cover;                                     // as PartitionExtras::cover
+  bool saves_cover = false;                              // sets Program::cover
   BuildTimes* times = nullptr;  // BuildProgram adds to it; nullptr: nothing is timed
   std::vector<Remark>* remarks = nullptr;
   // For BindShapes: receives every Node that it refuses, and the result is the Graph with them;

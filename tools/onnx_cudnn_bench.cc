@@ -35,7 +35,7 @@ ABSL_FLAG(
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "Precisions of f32 arithmetic: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::vector<std::string>, devices, {}, onnx_cudnn::kDevicesHelp);
-ABSL_FLAG(std::string, device, "auto", "auto (a GPU if there is one), cpu or cuda.");
+ABSL_FLAG(std::string, device, "auto", "auto (a GPU if there is one), cpu, cuda or cuda:1.");
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
@@ -184,8 +184,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.keep_f32 = absl::GetFlag(FLAGS_keep_f32);
   session.threads = absl::GetFlag(FLAGS_host_threads);
-  ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.devices, ParseDevices(absl::GetFlag(FLAGS_devices)));
+  ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device), session.devices));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.pins, ReadPinFile(absl::GetFlag(FLAGS_pin)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));

@@ -1,37 +1,30 @@
 // onnx-cudnn-opt: rewrites a model and reports what each pass changed, or explains how the model
 // will run and why.
-#include <algorithm>
-#include <filesystem>
 #include <iostream>
-#include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "passes/explain/explanation.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/graph/print.h"
-#include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
-#include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
+#include "tools/common/compile.h"
 #include "tools/common/exit_codes.h"
-#include "tools/common/explain_model.h"
-#include "tools/common/explain_segments.h"
+#include "tools/common/explain_graph.h"
 #include "tools/common/flags.h"
 #include "tools/common/graph_summary.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/report_page.h"
-#include "tools/common/show_explanation.h"
 #include "tools/common/tune.h"
 #include "tools/common/write_rewritten.h"
 
@@ -48,8 +41,9 @@ ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
 ABSL_FLAG(std::string, output, "",
-          "File for the rewritten model. -o is short for it. With --explain each node's metadata "
-          "have its partition, engine and formats, which Netron shows.");
+          "File for the rewritten model; NAME.ocp for a model compiled for --target, which every "
+          "program and API loads in place of MODEL. -o is short for it. With --explain each node's "
+          "metadata have its partition, engine and formats, which Netron shows.");
 ABSL_FLAG(int, opset, 0,
           "With --output: the opset of the written model, 6 to 28; exit code 3 if an op needs a "
           "later one. 0: the model's own, or the next later one in which every op can be written; "
@@ -88,7 +82,9 @@ ABSL_FLAG(bool, tune, false,
           "crash there are skipped from then on. Needs a GPU.");
 ABSL_FLAG(double, tune_budget, 60, "With --tune: seconds per model.");
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
-ABSL_FLAG(std::string, plan_cache, "", "The plan cache file for --tune and --cache-....");
+ABSL_FLAG(std::string, plan_cache, "",
+          "The plan cache file for --tune and --cache-...; with -o NAME.ocp the compiled model "
+          "gets the plans for --shape that are in it.");
 ABSL_FLAG(bool, cache_list, false,
           "Prints the entries of --plan-cache, one per line, then its failed candidates.");
 ABSL_FLAG(std::vector<std::string>, cache_merge, {},
@@ -116,6 +112,8 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
   onnx-cudnn-opt model.onnx --explain --target h200 --report why.html   the same as a page for a browser
 
+  onnx-cudnn-opt resnet50.onnx --target h200 --precision fp16 --shape 1x3x224x224 --plan-cache plans.json -o resnet50.ocp
+
   onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224
   onnx-cudnn-opt --plan-cache plans.json --cache-merge other.json --cache-list
 
@@ -128,14 +126,11 @@ struct Options {
   std::vector<std::string> passes, disabled;
   std::string print_after, output;
   int opset;
-  bool print, remarks;
-  bool explain, verbose;
-  std::string json, report, target, pin;
-  std::vector<std::string> shape_buckets;
+  bool print, remarks, explain;
+  ExplainRequest explanation;
+  std::string target;
   int compute_capability = 0;
-  PartitionerChoice partitioner = PartitionerChoice::kGreedy;
-  PrecisionChoice precision = PrecisionChoice::kStrict;
-  int streams;
+  PrecisionChoice asked_precision = PrecisionChoice::kAuto, precision = PrecisionChoice::kStrict;
   int64_t max_memory = 0;
 };
 
@@ -152,6 +147,24 @@ absl::StatusOr<OwnedTarget> TargetOf(const Options& options) {
   return owned;
 }
 
+// What an explanation needs, a compiled model can have, or neither.
+absl::Status CheckOutput(const Options& options) {
+  const bool compiles = IsCompiledName(options.output);
+  if (compiles && (options.explain || options.opset != 0 || !options.passes.empty())) {
+    return absl::InvalidArgumentError(
+        "a compiled model (-o NAME.ocp) is written without --explain, --opset and --passes");
+  }
+  const ExplainRequest& explanation = options.explanation;
+  const bool has_inputs = !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
+  const bool explain_only = explanation.verbose || !explanation.json.empty() ||
+                            !explanation.report.empty() || !explanation.shape_buckets.empty() ||
+                            (!compiles && (has_inputs || !explanation.pin.empty()));
+  if (options.explain || !explain_only) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--json, --report, --verbose, --pin, --input, --shape and --shape-buckets need --explain "
+      "(--pin and --shape: or --tune; --pin, --shape and --input: or -o NAME.ocp)");
+}
+
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
   ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
   Options options{.model = model,
@@ -164,31 +177,28 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .print = absl::GetFlag(FLAGS_print),
                   .remarks = absl::GetFlag(FLAGS_remarks),
                   .explain = absl::GetFlag(FLAGS_explain),
-                  .verbose = absl::GetFlag(FLAGS_verbose),
-                  .json = absl::GetFlag(FLAGS_json),
-                  .report = absl::GetFlag(FLAGS_report),
-                  .target = absl::GetFlag(FLAGS_target),
-                  .pin = absl::GetFlag(FLAGS_pin),
-                  .shape_buckets = absl::GetFlag(FLAGS_shape_buckets),
-                  .streams = absl::GetFlag(FLAGS_streams)};
+                  .explanation = {.model = model,
+                                  .disabled = absl::GetFlag(FLAGS_disable_passes),
+                                  .streams = absl::GetFlag(FLAGS_streams),
+                                  .pin = absl::GetFlag(FLAGS_pin),
+                                  .json = absl::GetFlag(FLAGS_json),
+                                  .report = absl::GetFlag(FLAGS_report),
+                                  .verbose = absl::GetFlag(FLAGS_verbose),
+                                  .shape_buckets = absl::GetFlag(FLAGS_shape_buckets)},
+                  .target = absl::GetFlag(FLAGS_target)};
+  ExplainRequest& explanation = options.explanation;
   ASSIGN_OR_RETURN(options.max_memory, ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
-  ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
-  ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
+  ASSIGN_OR_RETURN(explanation.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(options.asked_precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
+  options.precision = options.asked_precision;
   ASSIGN_OR_RETURN(options.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   RETURN_IF_ERROR(TargetOf(options).status());
   if (options.precision == PrecisionChoice::kAuto) {
     const bool on_gpu = options.target != "cpu";
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
-  const bool explain_only = options.verbose || !options.json.empty() || !options.report.empty() ||
-                            !options.pin.empty() || !options.shape_buckets.empty() ||
-                            !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
-  if (explain_only && !options.explain) {
-    return absl::InvalidArgumentError(
-        "--json, --report, --verbose, --pin, --input, --shape and --shape-buckets need --explain "
-        "(--pin and --shape: or --tune)");
-  }
-  if (options.streams < 1 || options.streams > 64) {
+  RETURN_IF_ERROR(CheckOutput(options));
+  if (explanation.streams < 1 || explanation.streams > 64) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64");
   }
   if (options.level < 0 || options.level > 2) {
@@ -274,58 +284,27 @@ absl::Status Rewrite(Graph& graph, const Options& options, const Target& target)
   return absl::OkStatus();
 }
 
-absl::StatusOr<NodeMetadata> ExplainGraph(const Graph& graph, const Options& options,
-                                          const Target& target) {
-  const ExplanationOutput output = {options.model, options.verbose, options.json, options.report};
-  std::vector<ValueInfo> infos;
-  for (const Value* input : graph.inputs()) {
-    infos.push_back(DescribeValue(input->name(), input->type()));
-  }
-  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, GivenInputs().shapes));
-  ASSIGN_OR_RETURN(const NamedTensors values, SaidInputs(infos, GivenInputs()));
-  std::map<std::string, Dims, std::less<>> dims;
-  std::map<std::string, std::string, std::less<>> taken;
-  for (const auto& [name, input] : filled) {
-    const auto value = values.find(name);
-    dims[name] = value == values.end() ? input.dims : value->second.dims();
-    if (value == values.end() && !input.taken.empty()) taken[name] = input.taken;
-  }
-  for (const auto& [name, words] : taken) {
-    std::cout << "input   " << Printable(name) << " " << Printable(words) << "\n";
-  }
-  BuildOptions build{
-      .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
-      .streams = options.streams,
-      .functions = &kOnnxFunctions,
-      .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
-  ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
-  ASSIGN_OR_RETURN(const std::string pins, ReadPinFile(options.pin));
-  const std::filesystem::path pin_path(options.pin);
-  ASSIGN_OR_RETURN(build.pins, ParsePins(pins, pin_path.filename().string()));
-  build.body_target = build.pins.empty() ? &target : nullptr;  // as in a Session
-  const absl::StatusOr<ModelExplanation> explanation =
-      ExplainModel(graph, infos, dims, options.shape_buckets, target, build);
-  if (absl::IsUnimplemented(explanation.status())) {
-    build.input_values.clear();
-    auto parts = ExplainSegments(graph, GivenInputs(), options.shape_buckets, target, build);
-    // What does not run in segments either fails for the same reason.
-    if (absl::IsUnimplemented(parts.status())) parts = explanation.status();
-    if (!parts.ok()) return WithTakenDims(parts.status(), taken);
-    return ShowExplanation(graph, *parts, output);
-  }
-  if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
-  for (const auto& [name, padded] : explanation->padded) {
-    std::cout << "input   " << Printable(name) << " padded to "
-              << ToString(absl::MakeConstSpan(padded)) << "\n";
-  }
-  if (!explanation->note.empty()) {
-    std::cout << "note    not padded to buckets: " << Printable(explanation->note) << "\n";
-  }
-  return ShowExplanation(graph, explanation->program, output);
+// Without --streams, whose default is that of an explanation.
+absl::Status Compile(const Options& options) {
+  CompileRequest request{.target = options.target,
+                         .options = {.optimization_level = options.level,
+                                     .precision = options.asked_precision,
+                                     .disabled_passes = options.disabled,
+                                     .op_libraries = absl::GetFlag(FLAGS_op_library),
+                                     .compute_capability = options.compute_capability,
+                                     .partitioner = options.explanation.partitioner,
+                                     .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                                     .max_memory_bytes = options.max_memory}};
+  ASSIGN_OR_RETURN(request.options.pins, ReadPinFile(options.explanation.pin));
+  const auto text = CompileToFile(options.model, std::move(request), options.output);
+  if (!text.ok()) return Annotate(text.status(), options.model);
+  std::cout << *text;
+  return absl::OkStatus();
 }
 
 absl::Status Optimize(const Options& options) {
-  if (!options.report.empty()) RETURN_IF_ERROR(CheckReportPage());
+  if (IsCompiledName(options.output)) return Compile(options);
+  if (!options.explanation.report.empty()) RETURN_IF_ERROR(CheckReportPage());
   ASSIGN_OR_RETURN(OwnedTarget owned, TargetOf(options));
   if (options.max_memory > 0) owned.target.max_bytes = options.max_memory;
   owned.target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
@@ -335,7 +314,7 @@ absl::Status Optimize(const Options& options) {
   if (!rewritten.ok()) return Annotate(rewritten, options.model);
   NodeMetadata metadata;
   if (options.explain) {
-    auto explained = ExplainGraph(graph, options, owned.target);
+    auto explained = ExplainGraph(graph, options.explanation, owned.target);
     if (!explained.ok()) return Annotate(explained.status(), options.model);
     metadata = *std::move(explained);
   } else {

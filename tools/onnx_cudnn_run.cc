@@ -71,8 +71,10 @@ ABSL_FLAG(std::string, first_program, "best", onnx_cudnn::kFirstProgramHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::vector<std::string>, devices, {}, onnx_cudnn::kDevicesHelp);
-ABSL_FLAG(std::string, device, "auto",
-          "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none).");
+ABSL_FLAG(
+    std::string, device, "auto",
+    "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none); cuda:1 is the "
+    "second GPU.");
 ABSL_FLAG(
     std::string, target, "",
     "Partitions and lowers the model for this GPU, and runs the result on the CPU device with "
@@ -220,8 +222,8 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.max_memory_bytes,
                    ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
-  ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.devices, ParseDevices(absl::GetFlag(FLAGS_devices)));
+  ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device), session.devices));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));

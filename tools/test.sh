@@ -11,11 +11,11 @@
 #     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
 #     mutants  each mutant of tools/mutants.txt, which the tests must kill (tools/mutate.py; uses the committed tree)
 #     cases    20,000 generated cases of single ops (tests/cases)
-#     vectors  the test vectors of five older wheels of ONNX (downloads 80 MB once)
+#     vectors  the test vectors of the present and of five older wheels of ONNX (downloads 80 MB once)
 #     wheel    the Python wheel without CUDA: built, checked by auditwheel, run in an empty environment
 #     torch    torch.compile(backend="onnx_cudnn") and the package beside torch, onnxruntime and onnx in one process (downloads 3 GB once)
 #     triton   the backend in a real tritonserver: its tests, and a minute of requests at random times (ONNX_CUDNN_LOAD_SECONDS; downloads 90 MB once)
-#     ray      Ray Serve and Ray Data with the package, in network namespaces, and a load whose answers are checked (downloads 250 MB once)
+#     ray      Ray Serve and Ray Data with the package, in network namespaces, and the same load, whose answers are checked (downloads 250 MB once)
 #     deploy   examples/deploy: the Dockerfile and the manifests
 #     browser  the pages of --report in a headless Chromium (installs chromium-headless-shell)
 #     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
@@ -131,7 +131,8 @@ part_triton() {
 }
 
 part_ray() {
-  cmake --build --preset "$preset" --target _core && $python tools/long/ray_serve.py "$@" build/python-package
+  cmake --build --preset "$preset" --target _core &&
+    $python tools/long/ray_serve.py "$@" --seconds "${ONNX_CUDNN_LOAD_SECONDS:-60}" build/python-package
 }
 
 part_browser() {

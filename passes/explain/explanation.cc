@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/conversion.h"
+#include "runtime/plan/interleaved.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -129,8 +130,11 @@ std::string FormatName(const Placement& placement, absl::Span<const int64_t> dim
     name = is_image ? "NHWC" : "channels-last";
   } else if (dims.size() > 2 && format.axes().back().dim == 1 && format.axes().back().block == 1) {
     const int64_t lanes = format.axes().back().extent;
+    const std::string_view last = is_image ? "NHWC" : "channels-last";
     if (format == Format::ChannelsLast(dims, lanes)) {
-      name = absl::StrCat(is_image ? "NHWC" : "channels-last", lanes);
+      name = absl::StrCat(last, lanes);
+    } else if (const auto pitch = PixelPitch(format, dims)) {
+      name = absl::StrCat(last, "^", *pitch);
     }
   }
   return placement.space == Space::kHost ? name + ", host" : name;

@@ -77,8 +77,9 @@ absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options);
 
-// "NCHW", "NHWC", "NHWC4" (channels padded to 4), "row-major", or the axes of another Format
-// (Format::ToString), followed by ", host" if the bytes are in host memory.
+// "NCHW", "NHWC", "NHWC4" (channels padded to 4), "NHWC^256" (pixels are 256 lanes apart, between
+// which others lie), "row-major", or the axes of another Format (Format::ToString), followed by
+// ", host" if the bytes are in host memory.
 std::string FormatName(const Placement& placement, absl::Span<const int64_t> dims);
 
 }  // namespace onnx_cudnn

@@ -8,6 +8,11 @@ namespace onnx_cudnn {
 // (Value, Placement) that a reader needs and the producer does not write.
 double CoverUs(const Stretch& stretch, absl::Span<const Candidate> cover);
 
+// Of that, the Reformats and Transfers of `value`.
+//   made_as  what its producer writes; nullptr: what the first of `wanted` reads
+double ConversionsUs(const Value& value, const Placement* made_as,
+                     absl::Span<const Placement* const> wanted, const DeviceInfo& info);
+
 struct CostSearchLimits {
   int states_per_node = 64;   // limit of the exact search, but
   int least_states = 50'000;  // never below this; above the limit the beam search takes over

@@ -17,9 +17,24 @@ struct Lies {
 
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info) {
-  const int64_t read = from.format.bytes(value.dtype()), written = to.format.bytes(value.dtype());
+  const int64_t read = from.format.own_bytes(value.dtype());
+  const int64_t written = to.format.own_bytes(value.dtype());
   if (from.space != to.space) return TransferUs(written, info);
   return static_cast<double>(read + written) / info.bytes_per_us + info.launch_us;
+}
+
+double ConversionsUs(const Value& value, const Placement* made_as,
+                     absl::Span<const Placement* const> wanted, const DeviceInfo& info) {
+  double us = 0;
+  std::vector<const Placement*> there;
+  if (made_as != nullptr) there.push_back(made_as);
+  for (const Placement* want : wanted) {
+    const auto is_same = [&](const Placement* placement) { return *placement == *want; };
+    if (std::any_of(there.begin(), there.end(), is_same)) continue;
+    if (!there.empty()) us += ReformatUs(value, *there[0], *want, info);
+    there.push_back(want);
+  }
+  return us;
 }
 
 double CoverUs(const Stretch& stretch, absl::Span<const Candidate> cover) {
@@ -38,13 +53,7 @@ double CoverUs(const Stretch& stretch, absl::Span<const Candidate> cover) {
     }
   }
   for (const auto& [value, l] : lies) {
-    std::vector<Placement> there;
-    if (l.made_as != nullptr) there.push_back(*l.made_as);
-    for (const Placement* wanted : l.wanted) {
-      if (std::find(there.begin(), there.end(), *wanted) != there.end()) continue;
-      if (!there.empty()) us += ReformatUs(*value, there[0], *wanted, stretch.target.info);
-      there.push_back(*wanted);
-    }
+    us += ConversionsUs(*value, l.made_as, l.wanted, stretch.target.info);
   }
   return us;
 }

@@ -40,7 +40,7 @@ const Placement* FindPlacement(const std::map<const Value*, Placement>& placemen
 }  // namespace
 
 FixedPlacements::FixedPlacements(const Stretch& stretch, const Proposals& proposals)
-    : stretch_(stretch), proposals_(proposals) {
+    : stretch_(stretch), proposals_(proposals), interleavings_(proposals) {
   CollectOffers();
   for (const auto& [value, placement] : stretch.produced) fixed_[value] = placement;
   for (const Node* node : stretch.nodes) {
@@ -70,8 +70,13 @@ void FixedPlacements::CollectOffers() {
   }
 }
 
-// The producers of the Value vote for the Placements that follow from those fixed earlier.
+// Unless the Value lies in a Concat, its producers vote for the Placements that follow from those
+// fixed earlier.
 void FixedPlacements::Fix(const Value& value) {
+  if (const Placement* interleaved = interleavings_.At(value)) {
+    fixed_[&value] = *interleaved;
+    return;
+  }
   Offers offers;
   for (const Proposal* p : makers_[&value]) {
     const std::vector<const Value*>& in = p->boundary.inputs;

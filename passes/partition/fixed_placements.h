@@ -1,6 +1,7 @@
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
+#include "passes/partition/interleavings.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/proposals.h"
 
@@ -8,7 +9,8 @@ namespace onnx_cudnn {
 
 // One Placement for every Value of a Stretch, fixed before Nodes are grouped. Goes from producers
 // to consumers: takes the Placement that the producer and most consumers propose; channels-last
-// around convolutions where an Engine proposes it.
+// around convolutions where an Engine proposes it; that in a Concat without a launch where this is
+// worthwhile.
 class FixedPlacements {
  public:
   FixedPlacements(const Stretch& stretch, const Proposals& proposals);
@@ -33,6 +35,7 @@ class FixedPlacements {
 
   const Stretch& stretch_;
   const Proposals& proposals_;
+  const Interleavings interleavings_;
   absl::flat_hash_map<const Value*, Offers> wanted_;  // by consumers
   // Proposals that write the Value.
   absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;

@@ -15,7 +15,7 @@ struct CoverSetting {
   const Refusals& refused;
   std::vector<Remark>* remarks = nullptr;
   const Pins* pins = nullptr;
-  absl::Span<const std::string_view> avoided_engines = {};
+  absl::Span<const AvoidedEngine> avoided_engines = {};
   const Offers* offers = nullptr;  // as Stretch::offers
 };
 

@@ -2,51 +2,67 @@
 #include <tuple>
 #include <utility>
 
+#include "passes/partition/cost_search.h"
 #include "passes/partition/fixed_placements.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/proposals.h"
+#include "passes/partition/refine_formats.h"
+#include "runtime/base/status.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/plan/grow.h"
 
 namespace onnx_cudnn {
 namespace {
 
+constexpr int kMostStrays = 1;  // more launches than the Nodes behind them would be on their own
+
 class Cover {
  public:
-  explicit Cover(const Stretch& stretch)
+  // spares_strays: an anchor takes no proposal that leaves several strays
+  Cover(const Stretch& stretch, const Proposals& proposals, const FixedPlacements& fixed,
+        bool spares_strays)
       : stretch_(stretch),
-        proposals_(stretch, Proposals::BeyondFit::kDrop),
-        fixed_(stretch, proposals_),
+        proposals_(proposals),
+        fixed_(fixed),
+        spares_strays_(spares_strays),
         taken_(stretch.nodes.size(), false) {}
 
   absl::StatusOr<std::vector<Candidate>> Run() {
+    std::vector<Candidate> chosen;
     for (const bool anchors : {true, false}) {
       for (size_t i = 0; i < stretch_.nodes.size(); ++i) {
         const Node& node = *stretch_.nodes[i];
         if (taken_[i] || TraitsOf(node).anchor != anchors) continue;
-        Proposal* best = Best(i);
+        const Proposal* best = Best(i, anchors);
         if (best == nullptr) {
           const absl::Status status = proposals_.Unrunnable(node);
           if (stretch_.refusals == nullptr) return status;
-          stretch_.refusals->push_back(RefusalOf(node, status));
+          refusals_.push_back(RefusalOf(node, status));
           taken_[i] = true;
           continue;
         }
+        has_strays_ |= anchors && LeavesStrays(*best);
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
-        chosen_.push_back(std::move(best->candidate));  // not read any more: its anchor is covered
+        chosen.push_back(best->candidate);
       }
     }
-    return std::move(chosen_);
+    RefineFormats(stretch_, proposals_, chosen);
+    return chosen;
   }
+
+  // Of the last Run:
+  bool has_strays() const { return has_strays_; }
+  const std::vector<NodeRefusal>& refusals() const { return refusals_; }
 
  private:
   // The best available proposal: by agreement, then size, then price, then the order of the
   // Engines.
-  Proposal* Best(size_t anchor) {
+  const Proposal* Best(size_t at, bool is_anchor) const {
     using Rank = std::tuple<int, int, double>;  // smaller is better
-    Proposal* best = nullptr;
+    const Proposal* best = nullptr;
     Rank best_rank;
-    for (Proposal& p : proposals_.at()[anchor]) {
-      if (!IsFree(p)) continue;
+    for (const Proposal& p : proposals_.at()[at]) {
+      if (!IsFree(p) || (spares_strays_ && is_anchor && LeavesStrays(p))) continue;
       const Rank rank = {fixed_.Disagreements(p), -static_cast<int>(p.candidate.nodes.size()),
                          p.candidate.cost.us + fixed_.BorderUs(p)};
       if (best != nullptr && rank >= best_rank) continue;
@@ -61,17 +77,51 @@ class Cover {
                         [&](const Node* n) { return taken_[proposals_.PositionOf(n)]; });
   }
 
+  // Strays: element-wise Nodes outside that an element-wise Node of the proposal reads. Without the
+  // proposal one launch may compute all of them.
+  bool LeavesStrays(const Proposal& p) const {
+    const auto is_stray = [&](const Value* v) { return IsStray(*v, p.candidate.nodes); };
+    return p.candidate.nodes.size() > 1 &&
+           std::count_if(p.boundary.inputs.begin(), p.boundary.inputs.end(), is_stray) >
+               kMostStrays;
+  }
+
+  bool IsStray(const Value& value, absl::Span<const Node* const> nodes) const {
+    const Node* node = value.producer();
+    if (node == nullptr || !value.is_static()) return false;
+    const int position = proposals_.PositionOf(node);
+    if (position < 0 || taken_[position] || !IsPointwise(*node)) return false;
+    return std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+      return Contains(nodes, use.node) && IsPointwise(*use.node) &&
+             use.node->output(0).is_static() && use.node->output(0).dims() == value.dims();
+    });
+  }
+
   const Stretch& stretch_;
-  Proposals proposals_;
-  const FixedPlacements fixed_;
+  const Proposals& proposals_;
+  const FixedPlacements& fixed_;
+  const bool spares_strays_;
   std::vector<bool> taken_;
-  std::vector<Candidate> chosen_;
+  bool has_strays_ = false;
+  std::vector<NodeRefusal> refusals_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch) {
-  return Cover(stretch).Run();
+  const Proposals proposals(stretch, Proposals::BeyondFit::kDrop);
+  const FixedPlacements fixed(stretch, proposals);
+  Cover cover(stretch, proposals, fixed, /*spares_strays=*/false);
+  ASSIGN_OR_RETURN(std::vector<Candidate> chosen, cover.Run());
+  if (stretch.refusals != nullptr) {
+    stretch.refusals->insert(stretch.refusals->end(), cover.refusals().begin(),
+                             cover.refusals().end());
+  }
+  if (!cover.has_strays() || !cover.refusals().empty()) return chosen;
+  absl::StatusOr<std::vector<Candidate>> other =
+      Cover(stretch, proposals, fixed, /*spares_strays=*/true).Run();
+  const bool is_faster = other.ok() && CoverUs(stretch, *other) < CoverUs(stretch, chosen);
+  return is_faster ? std::move(other) : std::move(chosen);
 }
 
 }  // namespace onnx_cudnn

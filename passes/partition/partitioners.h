@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,15 @@ using Refusals = std::map<std::string, std::string>;
 // Candidates that would close a cycle between Partitions, as the ascending ids of their Nodes.
 using Forbidden = std::set<std::vector<int>>;
 
+// An Engine that a Program for few Runs does without where others serve.
+struct AvoidedEngine {
+  std::string_view name;
+  // It stays out of Nodes that another Engine of the device, one that is not avoided, runs in at
+  // most this many times its predicted time. nullopt: it is not even asked about Nodes that any
+  // other Engine of the device runs.
+  std::optional<double> most_times = std::nullopt;
+};
+
 // A stretch of a static Graph to cover with Candidates.
 struct Stretch {
   const Graph& graph;
@@ -44,8 +54,7 @@ struct Stretch {
   // What the Engines said before, where the Stretch is a whole Graph; nullptr: they are asked. Not
   // with a `listener`.
   const Offers* offers = nullptr;
-  // Names of Engines that propose only where no other Engine of the device runs the Node.
-  absl::Span<const std::string_view> avoided_engines = {};
+  absl::Span<const AvoidedEngine> avoided_engines = {};
   // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
   // first one is the error.
   std::vector<NodeRefusal>* refusals = nullptr;
@@ -58,7 +67,9 @@ using Partitioner = absl::StatusOr<std::vector<Candidate>> (*)(const Stretch& st
 // First fixes one Placement per Value (channels-last around convolutions where an Engine proposes
 // it). Then visits the anchors (conv, matmul, pool, norm, then all other Nodes) in order; at each
 // takes the largest proposal of uncovered Nodes that agrees with the Placements, the cheapest among
-// equal sizes.
+// equal sizes. Last, single Nodes take other Formats where that is faster (refine_formats.h). If
+// anchors left several element-wise Nodes before them to launches of their own, a cover in which
+// they do not is taken if it is faster by the prices.
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch);
 
 // The cheapest cover by predicted time, Reformats included. Exact until the number of states passes
@@ -82,7 +93,7 @@ struct PartitionExtras {
   Refusals* refused = nullptr;  // receives what Confirm refused
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
-  absl::Span<const std::string_view> avoided_engines = {};  // as Stretch::avoided_engines
+  absl::Span<const AvoidedEngine> avoided_engines = {};  // as Stretch::avoided_engines
   // A saved cover (saved_cover.h), taken without a search if it still fits and nothing in it is
   // refused; empty: none.
   std::string_view cover = {};

@@ -1,6 +1,8 @@
 #include "passes/partition/proposals.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,6 +15,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr double kDoubt = 1.25;  // Stretch::doubted
+
+bool IsAlone(const Proposal& p) { return p.candidate.nodes.size() == 1; }
 
 }  // namespace
 
@@ -53,35 +57,65 @@ Proposals::Proposals(const Stretch& stretch, BeyondFit beyond_fit)
 void Proposals::ProposeAt(int anchor) {
   why_not_.clear();
   Sink sink(*this, anchor);
-  std::vector<const Engine*> avoided;
-  const auto ask = [&](const Engine* engine) { Ask(*engine, anchor, sink); };
+  std::vector<const Engine*> last;
   for (const Engine* engine : stretch_.target.engines) {
-    const auto& names = stretch_.avoided_engines;
-    const bool is_avoided = std::find(names.begin(), names.end(), engine->name()) != names.end();
-    if (is_avoided) {
-      avoided.push_back(engine);
+    const AvoidedEngine* avoided = FindAvoided(*engine);
+    if (avoided == nullptr || avoided->most_times.has_value()) {
+      Ask(*engine, anchor, sink);
     } else {
-      ask(engine);
+      last.push_back(engine);
     }
   }
-  const auto is_alone = [](const Proposal& p) { return p.candidate.nodes.size() == 1; };
-  const auto is_on_device = [&](const Proposal& p) {
-    return is_alone(p) && p.candidate.engine->name() != "host" &&
-           (keeps_beyond_fit_ || !p.candidate.beyond_fit);
-  };
   const auto runs_on_device = [&] {
-    return std::any_of(at_[anchor].begin(), at_[anchor].end(), is_on_device);
+    return std::isfinite(LeastUs(anchor, [](const Engine&) { return true; }));
   };
-  if (!runs_on_device()) std::for_each(avoided.begin(), avoided.end(), ask);
+  if (!runs_on_device()) {
+    for (const Engine* engine : last) Ask(*engine, anchor, sink);
+  }
+  DropAvoided(anchor);
   if (!keeps_beyond_fit_) {
     const bool has_other = runs_on_device();
     std::erase_if(at_[anchor], [&](const Proposal& p) {
-      return p.candidate.beyond_fit && (has_other || !is_alone(p));
+      return p.candidate.beyond_fit && (has_other || !IsAlone(p));
     });
   }
-  if (std::any_of(at_[anchor].begin(), at_[anchor].end(), is_alone)) return;
+  if (std::any_of(at_[anchor].begin(), at_[anchor].end(), IsAlone)) return;
   for (const auto& [engine, reason] : why_not_) {
     reasons_[anchor].push_back(absl::StrCat(engine->name(), ": ", reason));
+  }
+}
+
+const AvoidedEngine* Proposals::FindAvoided(const Engine& engine) const {
+  const auto& avoided = stretch_.avoided_engines;
+  const auto found = std::find_if(avoided.begin(), avoided.end(),
+                                  [&](const AvoidedEngine& a) { return a.name == engine.name(); });
+  return found == avoided.end() ? nullptr : &*found;
+}
+
+template <typename Counts>
+double Proposals::LeastUs(int anchor, const Counts& counts) const {
+  double us = std::numeric_limits<double>::infinity();
+  for (const Proposal& p : at_[anchor]) {
+    const Candidate& c = p.candidate;
+    const bool is_on_device =
+        IsAlone(p) && c.engine->name() != "host" && (keeps_beyond_fit_ || !c.beyond_fit);
+    if (is_on_device && counts(*c.engine)) us = std::min(us, c.cost.us);
+  }
+  return us;
+}
+
+void Proposals::DropAvoided(int anchor) {
+  if (stretch_.avoided_engines.empty()) return;
+  const double others_us =
+      LeastUs(anchor, [&](const Engine& engine) { return FindAvoided(engine) == nullptr; });
+  if (!std::isfinite(others_us)) return;
+  for (const AvoidedEngine& avoided : stretch_.avoided_engines) {
+    if (!avoided.most_times.has_value()) continue;
+    const double its_us =
+        LeastUs(anchor, [&](const Engine& engine) { return engine.name() == avoided.name; });
+    if (others_us > *avoided.most_times * its_us) continue;
+    std::erase_if(at_[anchor],
+                  [&](const Proposal& p) { return p.candidate.engine->name() == avoided.name; });
   }
 }
 

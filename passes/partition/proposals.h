@@ -26,7 +26,6 @@ class Proposals {
   explicit Proposals(const Stretch& stretch, BeyondFit beyond_fit = BeyondFit::kKeep);
   // Parallel to the Nodes of the Stretch; in the Engines' order.
   const std::vector<std::vector<Proposal>>& at() const { return at_; }
-  std::vector<std::vector<Proposal>>& at() { return at_; }
   // Position of a Node in the Stretch; -1 outside.
   int PositionOf(const Node* node) const { return position_[node->id()]; }
   // Unimplemented: why no Engine runs the Node, with the reason of each Engine.
@@ -36,6 +35,12 @@ class Proposals {
   class Sink;
   void ProposeAt(int anchor);
   void Ask(const Engine& engine, int anchor, Sink& sink);
+  const AvoidedEngine* FindAvoided(const Engine& engine) const;  // nullptr: it is not avoided
+  // The least price of the Node alone on the device, by Engines that `counts` accepts; infinite:
+  // none runs it.
+  template <typename Counts>
+  double LeastUs(int anchor, const Counts& counts) const;
+  void DropAvoided(int anchor);
   //   signature  of the Candidate; empty: not known
   void Consider(int anchor, Candidate candidate, std::string signature = {});
   void TakeMeasuredPrice(const std::string& signature, Candidate& candidate) const;

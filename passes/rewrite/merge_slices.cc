@@ -192,10 +192,46 @@ Match FlattenConcat(Graph& graph, Node& node) {
   return Match::Changed();
 }
 
+// The Concat of the most of the first inputs of `node`, at least two and not all; nullptr: none.
+Node* ConcatOfFirst(const Node& node) {
+  const absl::Span<Value* const> inputs = node.inputs();
+  Node* longest = nullptr;
+  for (const Use& use : inputs[0]->uses()) {
+    if (use.index != 0 || !IsOp(use.node, {"Concat"}) || AxisOf(*use.node) != AxisOf(node))
+      continue;
+    const absl::Span<Value* const> first = use.node->inputs();
+    const bool begins_it = first.size() > 1 && first.size() < inputs.size() &&
+                           std::equal(first.begin(), first.end(), inputs.begin());
+    const bool is_longer = longest == nullptr || first.size() > longest->inputs().size();
+    const Value& joined = use.node->output(0);
+    const bool is_used = joined.is_graph_output() || !joined.uses().empty();
+    if (begins_it && is_longer && is_used) longest = use.node;
+  }
+  return longest;
+}
+
+// Concat(a, b) and Concat(a, b, c) ⇒ t and Concat(t, c), as each layer of a dense block joins all
+// before it: t, which others read too, then lies in the second, and `view` may run both. Not for
+// vectors, which are shapes.
+Match NestConcat(Graph& graph, Node& node) {
+  const Type& type = node.input(0).type();
+  if (!type.ranked || type.dims.size() < 2) return Match::None();
+  Node* first = ConcatOfFirst(node);
+  if (first == nullptr) return Match::None();
+  std::vector<Value*> inputs = {&first->output(0)};
+  const absl::Span<Value* const> rest = node.inputs().subspan(first->inputs().size());
+  inputs.insert(inputs.end(), rest.begin(), rest.end());
+  graph.SetInputs(node, std::move(inputs));
+  return Match::Changed();
+}
+
 Match MergeConcat(Graph& graph, Node& node) {
   Value* whole = WholeOfSplit(node);
   if (whole == nullptr) whole = WholeOfSlices(node);
-  if (whole == nullptr) return FlattenConcat(graph, node);
+  if (whole == nullptr) {
+    const Match nested = NestConcat(graph, node);
+    return nested.changed() ? nested : FlattenConcat(graph, node);
+  }
   graph.ReplaceAllUses(node.output(0), *whole);
   return Match::Changed();
 }

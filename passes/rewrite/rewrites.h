@@ -55,7 +55,8 @@ std::unique_ptr<Pass> LowerPrecisionBf16();  // Conv(x, w) ⇒ Cast(Conv(Cast(x)
 std::unique_ptr<Pass> LowerPrecisionFp16();  // the same in f16
 std::unique_ptr<Pass> MergeIndices();        // as CommonSubexpressions, Nodes of indices alone
 std::unique_ptr<Pass>
-MergeSlices();  // Slice(Slice(x)) ⇒ one Slice, nested Concats ⇒ one, Concat(Split(x)) ⇒ x
+MergeSlices();  // Slice(Slice(x)) ⇒ one Slice, nested Concats ⇒ one, Concat(Split(x)) ⇒ x; beside
+                // t = Concat(a, b) others also read: Concat(a, b, c) ⇒ Concat(t, c)
 std::unique_ptr<Pass>
 OwnOutputs();  // a graph output that is an input, a constant or an earlier output ⇒ its Identity
 std::unique_ptr<Pass> PoolMeans();  // ReduceMean(x) over all spatial axes ⇒ GlobalAveragePool(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 from collections.abc import Iterator
 
 # Numbers of fields in onnx.proto, and the attributes that take them.
@@ -11,6 +12,8 @@ _MODEL_TEXTS = {2: "producer_name", 3: "producer_version", 4: "domain", 6: "desc
 _MODEL_VERSION, _GRAPH, _METADATA = 5, 7, 14
 _GRAPH_TEXTS = {2: "graph_name", 10: "graph_description"}
 _KEY, _VALUE = 1, 2
+# The first bytes of a compiled model, and the end of its header (runtime/base/parts_file.h).
+_COMPILED, _HEADER_BYTES = b"\x89OCP\r\n\x1a\n", 40
 
 _Bytes = bytes | mmap.mmap
 
@@ -61,9 +64,24 @@ def _texts(data: _Bytes, begin: int, end: int) -> dict[int, str]:
     return {number: data[start:stop].decode(errors="replace") for number, start, stop in _fields(data, begin, end)}
 
 
+def _model(data: _Bytes) -> tuple[int, int]:
+    """Where the model begins and ends: a compiled model has it as a part."""
+    if data[: len(_COMPILED)] != _COMPILED:
+        return 0, len(data)
+    place = _HEADER_BYTES
+    for _ in range(struct.unpack_from("<I", data, 12)[0]):
+        name_begin = place + 4
+        place = name_begin + struct.unpack_from("<I", data, place)[0]
+        begin, size, _ = struct.unpack_from("<QQI", data, place)
+        if data[name_begin:place] == b"model":
+            return begin, begin + size
+        place += 20
+    return 0, 0
+
+
 def _read(data: _Bytes) -> ModelMetadata:
     metadata = ModelMetadata()
-    for number, begin, end in _fields(data, 0, len(data)):
+    for number, begin, end in _fields(data, *_model(data)):
         if number in _MODEL_TEXTS:
             setattr(metadata, _MODEL_TEXTS[number], data[begin:end].decode(errors="replace"))
         elif number == _MODEL_VERSION:

@@ -240,12 +240,11 @@ class Served:
             yield {**named, self._batch: batch} if self._batch else named
 
     def _warm_up(self) -> list[str]:
-        """Runs each shape twice, which captures its CUDA graph; returns the shapes as text."""
+        """Runs each shape for as many runs at once as there will be, on each GPU; returns the shapes as text."""
         done = []
         for sizes in self._shapes():
             feed = {node.name: zeros(node, self.session._types[node.name], shape_of(node, sizes)) for node in self.inputs}
-            for _ in range(2):
-                self.session.run(None, feed)
+            self.session.warm_up(feed, self._threads)
             done.append(", ".join(f"{name}{list(array.shape)}" for name, array in feed.items()))
         return done
 

@@ -247,6 +247,14 @@ class InferenceSession:
         finally:
             drain()
 
+    def warm_up(self, input_feed: Mapping[str, Any], runs_at_once: int = 1) -> None:
+        """Does what the first runs of inputs of these shapes would wait for, on every device: builds the program, makes the arenas of
+        `runs_at_once` runs, and captures their CUDA graphs. Runs the model; inputs and outputs are tensors. Raises as run."""
+        try:
+            self._session.warm_up(self._inputs(input_feed, None), runs_at_once)
+        finally:
+            drain()
+
     def profile(self, input_feed: Mapping[str, Any], runs: int = 20) -> list[dict[str, Any]]:
         """Times the steps of runs on these inputs: a dict for each step, in the order of the graph.
 

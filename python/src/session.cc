@@ -126,6 +126,10 @@ class PySession {
     Released released;
     Check(session_->Run(ViewsOf(inputs), ViewsOf(outputs), RunOptionsOf(stream, cancel)));
   }
+  void WarmUp(const NamedTensors& inputs, int runs_at_once) const {
+    Released released;
+    Check(session_->WarmUp(ViewsOf(inputs), runs_at_once));
+  }
   PyBinding Bind(nb::object inputs, nb::object outputs) const {
     const auto in = nb::cast<NamedTensors>(inputs), out = nb::cast<NamedTensors>(outputs);
     auto bound = [&] {
@@ -267,6 +271,7 @@ void BindSession(nb::module_& module) {
            "The same for values of any kind: tensors, lists, None, tuples of keys and a list.")
       .def("run_into", &PySession::RunInto, nb::arg("inputs"), nb::arg("outputs"),
            nb::arg("stream") = 0, nb::arg("cancel").none() = nb::none())
+      .def("warm_up", &PySession::WarmUp, nb::arg("inputs"), nb::arg("runs_at_once"))
       .def("bind", &PySession::Bind, nb::arg("inputs"), nb::arg("outputs"))
       .def("outputs_for", &PySession::OutputsFor, nb::arg("inputs"))
       .def("profile", &PySession::Profile, nb::arg("inputs"), nb::arg("runs"))

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -76,7 +77,29 @@ class CudaDevice final : public Device {
                                                    attributes.device));
   }
 
+  absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) override {
+    absl::MutexLock lock(upload_mutex_);
+    if (reached_.insert(peer).second) RETURN_IF_ERROR(Reach(peer));
+    RETURN_IF_ERROR(CUDA_STATUS(cudaMemcpyPeerAsync, to, ordinal_, from, peer,
+                                static_cast<size_t>(bytes), uploads_.get()));
+    return CUDA_STATUS(cudaStreamSynchronize, uploads_.get());
+  }
+
  private:
+  // Lets copies go from GPU to GPU where the host's links allow it; others go through the host.
+  absl::Status Reach(int peer) const {
+    int can = 0;
+    RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceCanAccessPeer, &can, ordinal_, peer));
+    if (can == 0) return absl::OkStatus();
+    const OutsideCaptures lock;
+    const cudaError_t error = Cuda().cudaDeviceEnablePeerAccess(peer, /*flags=*/0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorTooManyPeers) {
+      Cuda().cudaGetLastError();
+      return absl::OkStatus();
+    }
+    return CudaStatus(error, "cudaDeviceEnablePeerAccess");
+  }
+
   const int ordinal_;
   const DeviceInfo info_;
   const PlatformVersions versions_;
@@ -84,6 +107,7 @@ class CudaDevice final : public Device {
   mutable std::once_flag energy_once_;  // opening NVML takes milliseconds
   mutable std::optional<EnergyCounter> energy_;
   absl::Mutex upload_mutex_;
+  std::set<int> reached_ ABSL_GUARDED_BY(upload_mutex_);  // other GPUs, by ordinal
   const CudaStream uploads_;
 };
 

@@ -98,7 +98,9 @@ const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor) {
   if (!y.is_static() || y.dims() != tensor.dims) return &kShape;
   if (!kCudnnTypes.Has(y.dtype())) return &kDtype;
   for (const Value* v : node.inputs()) {
-    if (v != nullptr && (!v->is_static() || !kCudnnTypes.Has(v->dtype()))) return &kDtype;
+    if (v == nullptr) continue;
+    if (!v->is_static() || !kCudnnTypes.Has(v->dtype())) return &kDtype;
+    if (v->rank() > y.rank()) return &kOperand;  // a slope of PRelu, which inference does not check
   }
   if (const Rule* no = WhyNoModes(node)) return no;
   const bool broadcasts_first = node.input(0).dims() != tensor.dims;

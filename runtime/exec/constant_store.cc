@@ -106,7 +106,8 @@ ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space
     if (it != entries_.end()) return it->second;
   }
   const bool is_source = use.derived->recipe.empty() && device_.reads_host_memory();
-  if (is_source) return FindOrAdd(identity, use);
+  const bool is_stored = stored_ != nullptr && stored_->HoldsSources(use);
+  if (is_source || is_stored) return FindOrAdd(identity, use);
   std::string key = ContentKey(use, space);
   EntryPointer entry = FindOrAdd(key, use);
   while (!SameSources(entry->sources, use.sources)) {  // equal hashes of different bytes
@@ -145,10 +146,18 @@ absl::Status ConstantStore::Make(Entry& entry, Space space,
   return absl::OkStatus();
 }
 
+absl::StatusOr<HostTensor> ConstantStore::FormOf(const ConstantUse& use) const {
+  if (stored_ != nullptr) {
+    ASSIGN_OR_RETURN(HostTensor form, stored_->Find(use));
+    if (form.defined()) return form;
+  }
+  return use.derived->make(use.sources);
+}
+
 absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const ConstantUse& use,
                                                                     Space space) {
   const EntryPointer entry = EntryOf(use, space);
-  RETURN_IF_ERROR(Make(*entry, space, [&] { return use.derived->make(use.sources); }));
+  RETURN_IF_ERROR(Make(*entry, space, [&] { return FormOf(use); }));
   absl::MutexLock lock(entry->mutex);
   return std::shared_ptr<const std::byte>(entry, entry->form.get());
 }
@@ -164,7 +173,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> ConstantStore::Get
       for (int64_t i = begin; i < end; ++i) {
         const ConstantUse& use = *some[i].use;
         entries[i] = EntryOf(use, some[i].space);
-        if (!IsMade(*entries[i])) made[i] = use.derived->make(use.sources);
+        if (!IsMade(*entries[i])) made[i] = FormOf(use);
       }
     };
     {

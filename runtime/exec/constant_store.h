@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -20,12 +21,25 @@ struct PlacedConstant {
   Space space;
 };
 
+// Forms of constants that another process made. Thread-safe.
+class StoredForms {
+ public:
+  virtual ~StoredForms() = default;
+  // Whether it holds all sources of `use`, none of them twice: equal bytes have equal addresses.
+  virtual bool HoldsSources(const ConstantUse& use) const = 0;
+  // The form of `use` as bytes; undefined: it has none.
+  //   errors  InvalidArgument: it is damaged
+  virtual absl::StatusOr<HostTensor> Find(const ConstantUse& use) const = 0;
+};
+
 // The weights of a Session on its Device. Each derived form is made once per content and recipe:
 // Programs of other shapes and Partitions of equal signature share it. Forms without owners are
 // freed from time to time, so dropped Programs do not leak memory. Thread-safe.
 class ConstantStore {
  public:
-  explicit ConstantStore(Device& device) : device_(device) {}
+  //   stored  forms that need not be made; may be null
+  explicit ConstantStore(Device& device, std::shared_ptr<const StoredForms> stored = nullptr)
+      : device_(device), stored_(std::move(stored)) {}
   ~ConstantStore();
 
   // The form of `use` in `space`: equal bytes, recipe, Format and Space give the same memory. If
@@ -37,7 +51,7 @@ class ConstantStore {
       absl::Span<const PlacedConstant> uses);
   // Bytes of the form of `use` that Get returned; 0 before Get.
   int64_t BytesOf(const ConstantUse& use, Space space);
-  int made() const;       // distinct forms so far
+  int made() const;       // distinct forms so far, with those that were stored
   int64_t bytes() const;  // bytes of these forms that are not freed
 
  private:
@@ -51,10 +65,12 @@ class ConstantStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<EntryPointer> TakeUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static bool IsMade(Entry& entry);
+  absl::StatusOr<HostTensor> FormOf(const ConstantUse& use) const;
   absl::Status Make(Entry& entry, Space space,
                     absl::FunctionRef<absl::StatusOr<HostTensor>()> make);
 
   Device& device_;
+  const std::shared_ptr<const StoredForms> stored_;
   mutable absl::Mutex mutex_;
   std::map<std::string, EntryPointer> entries_
       ABSL_GUARDED_BY(mutex_);                   // by identity and by content

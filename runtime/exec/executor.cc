@@ -78,7 +78,8 @@ Executor::Executor(std::shared_ptr<const Program> program, Device& device,
                    const ExecutorOptions& options)
     : program_(std::move(program)),
       options_(options),
-      staging_(program_->graph, device),
+      staging_(program_->graph, device,
+               options.pinned == nullptr ? std::make_shared<PinnedPool>(device) : options.pinned),
       poison_(device.poisons()) {}
 
 // Nothing that is in use may be freed.
@@ -232,7 +233,10 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
   const HostScope scope("run");
   RETURN_IF_ERROR(CheckPointers(graph, inputs, outputs));
   RETURN_IF_ERROR(LockArena());
-  const absl::Cleanup end = [this] { UnlockArena(); };
+  const absl::Cleanup end = [this] {
+    staging_.End();
+    UnlockArena();
+  };
   RETURN_IF_ERROR(CheckNot(cancel));
   RETURN_IF_ERROR(BeforeRun());
   ++unfinished_;

@@ -12,6 +12,7 @@
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/exec/fault_words.h"
+#include "runtime/exec/pinned_pool.h"
 #include "runtime/exec/staging.h"
 #include "runtime/plan/program.h"
 
@@ -29,6 +30,8 @@ struct ExecutorOptions {
   // Arena memory shared with other Executors: a Run locks it and waits for its own end. nullptr:
   // the Executor allocates its arena.
   std::shared_ptr<ArenaLock> arena_lock;
+  // Lends pinned memory to each Run with tensors in host memory. nullptr: one of its own.
+  std::shared_ptr<PinnedPool> pinned;
   // Times each Step and the copies of every Run (LastRun). Between two launches stands a mark then,
   // so that none starts before the one before it on its stream has ended.
   bool times_steps = false;
@@ -86,7 +89,8 @@ class Executor {
   const Program& program() const { return *program_; }
   int64_t arena_bytes() const;
   int64_t staging_bytes() const { return staging_.bytes(); }
-  // Allocates the copies of inputs and outputs that Runs on tensors in host memory need.
+  // Allocates the copies of inputs and outputs on the device that Runs on tensors in host memory
+  // need.
   //   errors  ResourceExhausted
   absl::Status ReserveStaging() { return staging_.Reserve(); }
   bool is_captured() const { return graph_ != nullptr; }

@@ -33,6 +33,9 @@ class PoolingDevice final : public Device {
   absl::StatusOr<bool> ReadsDirectly(const void* data) override {
     return device_.ReadsDirectly(data);
   }
+  absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) override {
+    return device_.CopyFromPeer(to, from, peer, bytes);
+  }
   bool poisons() const override { return device_.poisons(); }
 
   void FreeKept(Space space);

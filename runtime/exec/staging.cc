@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
@@ -11,6 +12,12 @@ namespace {
 
 // The alignment that kernels and libraries require of every operand.
 constexpr uintptr_t kOperandAlignment = 16;
+constexpr int64_t kPinnedAlignment = 256;
+
+// So that each tensor in a block is as aligned as the block.
+int64_t PinnedBytes(int64_t bytes) {
+  return (bytes + kPinnedAlignment - 1) / kPinnedAlignment * kPinnedAlignment;
+}
 
 // Strings are stored outside arenas; no Step accesses them.
 int64_t StagedBytes(const Value& value) {
@@ -19,11 +26,21 @@ int64_t StagedBytes(const Value& value) {
 
 }  // namespace
 
-Staging::Staging(const Graph& graph, Device& device) : device_(device) {
+Staging::Staging(const Graph& graph, Device& device, std::shared_ptr<PinnedPool> pool)
+    : device_(device), pool_(std::move(pool)) {
   for (const Value* v : graph.inputs()) inputs_.push_back({.bytes = StagedBytes(*v)});
   for (const GraphOutput& output : graph.outputs()) {
     outputs_.push_back({.bytes = StagedBytes(*output.value)});
   }
+  for (const auto* tensors : {&inputs_, &outputs_}) {
+    for (const Tensor& t : *tensors) most_pinned_bytes_ += PinnedBytes(t.bytes);
+  }
+  pool_->Admit(most_pinned_bytes_);
+}
+
+Staging::~Staging() {
+  End();
+  pool_->Dismiss(most_pinned_bytes_);
 }
 
 absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses) {
@@ -35,25 +52,38 @@ absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses
   const bool usable = reads && (aligned || device_.reads_host_memory());
   tensor.is_ours = addresses == Addresses::kOurs || !usable;
   tensor.on_host = !reads;
-  return Reserve(tensor, /*buffer=*/tensor.is_ours, /*pinned=*/tensor.on_host);
+  return tensor.is_ours ? Reserve(tensor) : absl::OkStatus();
 }
 
-absl::Status Staging::Reserve(Tensor& tensor, bool buffer, bool pinned) {
+absl::Status Staging::Reserve(Tensor& tensor) {
+  if (tensor.bytes == 0 || tensor.buffer != nullptr) return absl::OkStatus();
   const PhaseTimer timer(RunPhase::kAllocate);
-  if (buffer && tensor.buffer == nullptr) {
-    ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
-  }
-  if (pinned && tensor.pinned == nullptr) {
-    ASSIGN_OR_RETURN(tensor.pinned, device_.Allocate(tensor.bytes, Space::kHost));
-  }
+  ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
   return absl::OkStatus();
 }
 
 absl::Status Staging::Reserve() {
   for (auto* tensors : {&inputs_, &outputs_}) {
-    for (Tensor& tensor : *tensors) {
-      if (tensor.bytes == 0) continue;
-      RETURN_IF_ERROR(Reserve(tensor, /*buffer=*/true, /*pinned=*/true));
+    for (Tensor& tensor : *tensors) RETURN_IF_ERROR(Reserve(tensor));
+  }
+  return absl::OkStatus();
+}
+
+// One block for all tensors; a Run that prepares a second time keeps it.
+absl::Status Staging::Borrow() {
+  int64_t bytes = 0;
+  for (const auto* tensors : {&inputs_, &outputs_}) {
+    for (const Tensor& t : *tensors) bytes += t.on_host ? PinnedBytes(t.bytes) : 0;
+  }
+  if (bytes == 0) return absl::OkStatus();
+  if (borrowed_ == nullptr) {
+    ASSIGN_OR_RETURN(borrowed_, pool_->Borrow(bytes));
+  }
+  std::byte* next = borrowed_.get();
+  for (auto* tensors : {&inputs_, &outputs_}) {
+    for (Tensor& t : *tensors) {
+      t.pinned = next;
+      next += t.on_host ? PinnedBytes(t.bytes) : 0;
     }
   }
   return absl::OkStatus();
@@ -62,14 +92,15 @@ absl::Status Staging::Reserve() {
 absl::Status Staging::Prepare(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                               Addresses addresses) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Tensor& tensor = inputs_[i];
-    RETURN_IF_ERROR(Prepare(tensor, const_cast<void*>(inputs[i]), addresses));
-    if (!tensor.on_host) continue;
-    const PhaseTimer timer(RunPhase::kCopy);
-    std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
+    RETURN_IF_ERROR(Prepare(inputs_[i], const_cast<void*>(inputs[i]), addresses));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     RETURN_IF_ERROR(Prepare(outputs_[i], outputs[i], addresses));
+  }
+  RETURN_IF_ERROR(Borrow());
+  const PhaseTimer timer(RunPhase::kCopy);
+  for (const Tensor& t : inputs_) {
+    if (t.on_host) std::memcpy(t.pinned, t.callers, t.bytes);
   }
   return absl::OkStatus();
 }
@@ -99,16 +130,14 @@ absl::Status Staging::CopyOut(StreamSet& streams) const {
 void Staging::Deliver() const {
   const PhaseTimer timer(RunPhase::kCopy);
   for (const Tensor& t : outputs_) {
-    if (t.on_host) std::memcpy(t.callers, t.pinned.get(), t.bytes);
+    if (t.on_host) std::memcpy(t.callers, t.pinned, t.bytes);
   }
 }
 
 int64_t Staging::bytes() const {
   int64_t bytes = 0;
   for (const auto* tensors : {&inputs_, &outputs_}) {
-    for (const Tensor& t : *tensors) {
-      bytes += (t.buffer != nullptr ? t.bytes : 0) + (t.pinned != nullptr ? t.bytes : 0);
-    }
+    for (const Tensor& t : *tensors) bytes += t.buffer != nullptr ? t.bytes : 0;
   }
   return bytes;
 }

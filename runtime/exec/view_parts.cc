@@ -7,13 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/exec/view_same_bytes.h"
 #include "runtime/ops/checks.h"
+#include "runtime/plan/interleaved.h"
 #include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// The alignment in bytes that kernels need.
-constexpr int64_t kPartAlignment = 16;
 
 constexpr const char* kInnerAxis = "its axis is not the outermost of its format";
 
@@ -27,18 +25,9 @@ bool IsCut(const Node& node) {
 // Whether `value` can be written directly to the output of `concat`: a Step writes it, and it does
 // not share its bytes with another Value.
 Support CheckConcatInput(const Value& value, const Node& concat, const Target& target) {
-  const auto no = [&](std::string_view why) {
-    return Support::No(absl::StrCat("input ", value.name(), " ", why));
-  };
-  if (value.producer() == nullptr) return no("is not the output of a node");
-  if (value.is_graph_output()) return no("is a graph output");
-  if (CheckSameBytes(*value.producer(), target)) return no("shows the bytes of another value");
-  int times = 0;
-  for (const Use& use : value.uses()) {
-    if (use.node == &concat) ++times;
-    if (IsConcat(*use.node) && use.node->id() < concat.id()) return no("lies in another Concat");
-  }
-  return times == 1 ? Support::Yes() : no("is in it twice");
+  if (Support support = CheckJoined(value, concat); !support) return support;
+  if (!CheckSameBytes(*value.producer(), target)) return Support::Yes();
+  return Support::No(absl::StrCat("input ", value.name(), " shows the bytes of another value"));
 }
 
 // The axis along which a Concat or Split joins or splits.
@@ -58,7 +47,8 @@ Support CheckOutput(const Value& out) {
   return Support::No(absl::StrCat("its output is ", ToString(out.type())));
 }
 
-Support CheckConcat(const Node& node, const Target& target) {
+// Whether the inputs can be contiguous in the output.
+Support CheckContiguousConcat(const Node& node, const Target& target) {
   const Value& out = node.output(0);
   if (Support support = CheckOutput(out); !support) return support;
   if (out.uses().empty()) return Support::No("its output is not used");
@@ -74,6 +64,13 @@ Support CheckConcat(const Node& node, const Target& target) {
   return is_outermost ? Support::Yes() : Support::No(kInnerAxis);
 }
 
+// Interleaved inputs are for GPUs: Steps on the host read and write row-major.
+Support CheckConcat(const Node& node, const Target& target) {
+  Support support = CheckContiguousConcat(node, target);
+  if (support || target.info.compute_capability == 0) return support;
+  return support.reason() == kInnerAxis ? CheckInterleaves(node) : support;
+}
+
 Support CheckSlice(const Node& slice) {
   const std::vector<int64_t> steps = IntsAt(slice, 4);
   if (std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step != 1; })) {
@@ -83,10 +80,10 @@ Support CheckSlice(const Node& slice) {
                                          : Support::No("its output is not what it takes");
 }
 
-// Whether `value` is part of the output of a Concat, and so cannot be part of anything else.
+// Whether `value` is contiguous in the output of a Concat, and so cannot be part of anything else.
 bool LiesInConcat(const Value& value, const Target& target) {
   return std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
-    return IsConcat(*use.node) && CheckConcat(*use.node, target);
+    return IsConcat(*use.node) && CheckContiguousConcat(*use.node, target);
   });
 }
 
@@ -136,31 +133,46 @@ int64_t OffsetOf(const Node& node, const Parts& parts, const Value& part) {
   return BytesOf(part.dtype(), parts.whole_at.format.Offset(BeginOf(node, part)));
 }
 
-// The Format of a part within the whole; nullopt: its bytes are interleaved with other parts.
-std::optional<Format> PartOf(const Format& format, const Value& whole, const Value& part) {
+// Whether the parts of a Node may be interleaved in the whole.
+enum class Interleaving : uint8_t { kNo, kYes };
+Interleaving InterleavingOf(const Node& node) {
+  return IsConcat(node) ? Interleaving::kYes : Interleaving::kNo;
+}
+
+// The Format of a part within the whole; nullopt: it would be interleaved with other parts and may
+// not.
+std::optional<Format> PartOf(const Format& format, const Value& whole, const Value& part,
+                             Interleaving interleaving) {
   std::vector<Format::Axis> axes(format.axes().begin(), format.axes().end());
   bool is_outermost = true;
   for (Format::Axis& axis : axes) {
     const int64_t extent = part.dim(axis.dim);
     if (extent != whole.dim(axis.dim)) {
-      if (!is_outermost || axis.extent != whole.dim(axis.dim)) return std::nullopt;
-      axis.extent = axis.pitch = extent;
+      const bool is_innermost = &axis == &axes.back();
+      const bool may_be = is_outermost || (is_innermost && interleaving == Interleaving::kYes);
+      if (!may_be || axis.extent != whole.dim(axis.dim)) return std::nullopt;
+      axis.extent = extent;
+      if (is_outermost) axis.pitch = extent;
     }
     is_outermost &= axis.extent == 1;
   }
   return Format::Of(axes);
 }
 
-// All Values row-major, or all channels-last.
-Candidate ConcatCandidate(const Engine& engine, const Node& node, bool channels_last,
-                          const Target& target) {
+Format RowMajorOf(const Value& value) { return Format::RowMajor(value.dims()); }
+Format ChannelsLastOf(const Value& value) { return Format::ChannelsLast(value.dims()); }
+Format InterleavedOf(const Value& value) {
+  return InterleavedFormat(value).value_or(ChannelsLastOf(value));
+}
+
+Candidate ConcatCandidate(const Engine& engine, const Node& node,
+                          Format (*format_of)(const Value& value), const Target& target) {
   Candidate candidate = RowMajorCandidate(engine, node, Space::kDevice, target);
-  if (!channels_last) return candidate;
   const Boundary boundary = BoundaryOf(candidate.nodes);
   for (size_t i = 0; i < boundary.inputs.size(); ++i) {
-    candidate.inputs[i].format = Format::ChannelsLast(boundary.inputs[i]->dims());
+    candidate.inputs[i].format = format_of(*boundary.inputs[i]);
   }
-  candidate.outputs[0].format = Format::ChannelsLast(boundary.outputs[0]->dims());
+  candidate.outputs[0].format = format_of(*boundary.outputs[0]);
   return candidate;
 }
 
@@ -171,7 +183,8 @@ Candidate CutCandidate(const Engine& engine, const Node& node, const Format& who
   candidate.inputs[0].format = whole;
   const Boundary boundary = BoundaryOf(candidate.nodes);
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
-    std::optional<Format> part = PartOf(whole, node.input(0), *boundary.outputs[i]);
+    std::optional<Format> part =
+        PartOf(whole, node.input(0), *boundary.outputs[i], Interleaving::kNo);
     if (part.has_value()) candidate.outputs[i].format = *std::move(part);
   }
   return candidate;
@@ -179,14 +192,23 @@ Candidate CutCandidate(const Engine& engine, const Node& node, const Format& who
 
 void ProposeConcat(const Engine& engine, const Node& concat, const Target& target,
                    CandidateSink& sink) {
-  Support last = Support::Yes();
-  for (const bool channels_last : {false, true}) {
-    Candidate candidate = ConcatCandidate(engine, concat, channels_last, target);
-    const Support support = CheckParts(candidate);
-    if (support) return sink.Add(std::move(candidate));
-    last = support;
+  std::vector<Format (*)(const Value&)> choices = {RowMajorOf, ChannelsLastOf};
+  if (target.info.compute_capability > 0 && CheckInterleaves(concat)) {
+    choices = {RowMajorOf, InterleavedOf};
   }
-  sink.No(engine, concat, last.reason());
+  Support last = Support::Yes();
+  bool is_proposed = false;
+  for (const auto& format_of : choices) {
+    Candidate candidate = ConcatCandidate(engine, concat, format_of, target);
+    const Support support = CheckParts(candidate);
+    if (support) {
+      sink.Add(std::move(candidate));
+      is_proposed = true;
+    } else {
+      last = support;
+    }
+  }
+  if (!is_proposed) sink.No(engine, concat, last.reason());
 }
 
 void ProposeCut(const Engine& engine, const Node& cut, const Target& target, CandidateSink& sink) {
@@ -218,7 +240,8 @@ Support CheckParts(const Candidate& candidate) {
   const Parts parts = PartsOf(candidate);
   for (size_t i = 0; i < parts.values.size(); ++i) {
     const Value& part = *parts.values[i];
-    const std::optional<Format> format = PartOf(parts.whole_at.format, parts.whole, part);
+    const std::optional<Format> format =
+        PartOf(parts.whole_at.format, parts.whole, part, InterleavingOf(node));
     if (!format.has_value()) return Support::No(kInnerAxis);
     if (parts.at[i].space != parts.whole_at.space || parts.at[i].format != *format) {
       return Support::No("its formats differ");

@@ -1,5 +1,5 @@
-// Slice and Split whose outputs are contiguous parts of their input, Concat whose inputs are
-// contiguous parts of its output.
+// Slice and Split whose outputs are contiguous parts of their input, Concat whose inputs are parts
+// of its output, contiguous or interleaved (plan/interleaved.h).
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace onnx_cudnn {
 
 // Whether `node` is a Concat, Slice or Split.
 bool HasParts(const Node& node);
-// Whether there are Formats in which the parts of `node` are contiguous in the whole.
+// Whether there are Formats in which the parts of `node` lie in the whole.
 Support CheckHasParts(const Node& node, const Target& target);
-// Whether they are contiguous in the Formats of `candidate`, whose only Node CheckHasParts accepts.
+// Whether they do in the Formats of `candidate`, whose only Node CheckHasParts accepts.
 Support CheckParts(const Candidate& candidate);
 // The aliases of a Candidate that CheckParts accepts.
 std::vector<Alias> PartAliases(const Candidate& candidate);
-// Proposes the Formats in which the parts of a Node that CheckHasParts accepts are contiguous.
+// Proposes the Formats in which the parts of a Node that CheckHasParts accepts lie in the whole.
 void ProposeParts(const Engine& engine, const Node& node, const Target& target,
                   CandidateSink& sink);
 

@@ -145,8 +145,19 @@ absl::StatusOr<HostTensor> ExternalData::Fetch(Source& source, int64_t offset,
   return HostTensor::Borrow(DType::kU8, {bytes}, source.mapped.get() + offset, source.mapped);
 }
 
+absl::StatusOr<HostTensor> ExternalData::ReadPart(const std::string& location,
+                                                  int64_t bytes) const {
+  ASSIGN_OR_RETURN(const std::string_view part, parts_->Read(location));
+  if (static_cast<int64_t>(part.size()) == bytes) {
+    return HostTensor::Borrow(DType::kU8, {bytes}, part.data(), parts_);
+  }
+  return Refused(absl::StrCat("part ", Quoted(location), " has ", part.size(),
+                              " bytes, dims and type need ", bytes));
+}
+
 absl::StatusOr<HostTensor> ExternalData::Read(const onnx::TensorProto& tensor, int64_t bytes) {
   ASSIGN_OR_RETURN(Entries entries, ParseEntries(tensor));
+  if (parts_ != nullptr) return ReadPart(entries.location, bytes);
   if (!model_path_.has_value()) return Refused("a model that came as bytes has no folder for it");
   if (entries.length.value_or(bytes) != bytes) {
     return Refused(absl::StrCat("length is ", *entries.length, ", dims and type need ", bytes));

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/base/file.h"
+#include "runtime/base/parts_file.h"
 #include "runtime/import/onnx_loader.h"
 
 namespace onnx_cudnn {
@@ -26,6 +27,8 @@ class ExternalData {
   ExternalData() = default;
   explicit ExternalData(std::string model_path, const LoadOptions& options)
       : model_path_(std::move(model_path)), options_(options) {}
+  // For a model in a file of parts: locations are names of other parts.
+  explicit ExternalData(std::shared_ptr<const PartsFile> parts) : parts_(std::move(parts)) {}
 
   // The bytes that the external_data entries of a tensor refer to, as u8[bytes]. There must be
   // exactly `bytes` of them.
@@ -45,8 +48,10 @@ class ExternalData {
   absl::StatusOr<Source*> Find(const std::string& location);
   absl::StatusOr<File> Open(const std::string& location) const;
   absl::Status CheckSum(Source& source, const std::string& expected) const;
+  absl::StatusOr<HostTensor> ReadPart(const std::string& location, int64_t bytes) const;
   absl::StatusOr<HostTensor> Fetch(Source& source, int64_t offset, int64_t bytes) const;
 
+  std::shared_ptr<const PartsFile> parts_;  // nullptr: none
   std::optional<std::string> model_path_;
   LoadOptions options_;
   std::map<std::string, Source> sources_;

@@ -54,9 +54,25 @@ absl::StatusOr<ParsedModel> Parse(const File& file, const std::string& path, con
 
 }  // namespace
 
+absl::StatusOr<Graph> LoadModelPart(std::shared_ptr<const PartsFile> file, std::string_view part,
+                                    const LoadOptions& options) {
+  ASSIGN_OR_RETURN(const std::string_view bytes, file->Read(part));
+  absl::StatusOr<Graph> graph = CatchAll([&] {
+    ExternalData external(file);
+    return Import(ParseModel(bytes, options.limits), options, external);
+  });
+  if (!graph.ok()) return Annotate(graph.status(), BaseName(file->name()));
+  return graph;
+}
+
 absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
   absl::StatusOr<File> file = File::Open(path);
   RETURN_IF_ERROR(file.status());
+  ASSIGN_OR_RETURN(const bool is_compiled, PartsFile::IsOne(*file));
+  if (is_compiled) {
+    ASSIGN_OR_RETURN(auto parts, PartsFile::Open(*file));
+    return LoadModelPart(std::move(parts), kModelPart, options);
+  }
   absl::StatusOr<Graph> graph = CatchAll([&]() -> absl::StatusOr<Graph> {
     ExternalData external(path, options);
     return Import(Parse(*file, path, options.limits), options, external);
@@ -66,6 +82,12 @@ absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& opti
 }
 
 absl::StatusOr<Graph> LoadModelBytes(std::string_view bytes, const LoadOptions& options) {
+  if (PartsFile::StartsOne(bytes)) {
+    return CatchAll([&]() -> absl::StatusOr<Graph> {
+      ASSIGN_OR_RETURN(auto parts, PartsFile::Copy(bytes, "model"));
+      return LoadModelPart(std::move(parts), kModelPart, options);
+    });
+  }
   absl::StatusOr<Graph> graph = CatchAll([&] {
     ExternalData external;
     return Import(ParseModel(bytes, options.limits), options, external);

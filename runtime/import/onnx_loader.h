@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/parts_file.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/node_refusal.h"
 #include "runtime/import/limits.h"
@@ -42,9 +44,18 @@ inline constexpr int kOldestOpset = 1;
 //           limit)
 //           NotFound, DataLoss: files; ResourceExhausted: memory, descriptors
 //           Messages name the file and the node and contain nothing else of the file's content.
+// Of a compiled model (docs/compiled-models.md) it is the model that it was made from, whose
+// weights stay in the mapped file.
 absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
 
 // The same for a model in memory; external data is InvalidArgument, since there is no directory.
 absl::StatusOr<Graph> LoadModelBytes(std::string_view bytes, const LoadOptions& options = {});
+
+// The part of a compiled model that is the model it was made from.
+inline constexpr char kModelPart[] = "model";
+// A model that is a part of `file`; its external data are other parts, to which the Graph refers.
+//   errors  those of LoadModel and of parts_file.h
+absl::StatusOr<Graph> LoadModelPart(std::shared_ptr<const PartsFile> file, std::string_view part,
+                                    const LoadOptions& options = {});
 
 }  // namespace onnx_cudnn

@@ -2,12 +2,14 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/base/file.h"
@@ -20,6 +22,10 @@ namespace onnx_cudnn {
 namespace {
 
 using ValueNames = std::map<const Value*, std::string>;
+// As for WriteModelWithout.
+using PutData = absl::FunctionRef<std::string(const HostTensor& data)>;
+// Smaller initializers stay in the message.
+constexpr int64_t kLeastPutBytes = 64;
 
 // Names used in the graph being written and in outer graphs.
 class NameScope {
@@ -50,7 +56,9 @@ struct OlderNodes {
 
 class ModelWriter {
  public:
-  ModelWriter(int opset, const NodeMetadata& metadata) : opset_(opset), metadata_(metadata) {}
+  // put  nullopt: all data is inline
+  ModelWriter(int opset, const NodeMetadata& metadata, std::optional<PutData> put = std::nullopt)
+      : opset_(opset), metadata_(metadata), put_(put) {}
 
   absl::StatusOr<onnx::ModelProto> Write(const Graph& graph) {
     onnx::ModelProto model;
@@ -147,13 +155,25 @@ class ModelWriter {
     }
   }
 
-  static void WriteConstants(const Graph& graph, const ValueNames& names, onnx::GraphProto* proto) {
+  void WriteConstants(const Graph& graph, const ValueNames& names, onnx::GraphProto* proto) const {
     for (const Value* v : graph.Values()) {
       if (!v->is_constant() || !names.contains(v)) continue;
       onnx::TensorProto* initializer = proto->add_initializer();
-      *initializer = ToProto(v->constant());
+      *initializer = TensorOf(v->constant());
       initializer->set_name(names.at(v));
     }
+  }
+
+  onnx::TensorProto TensorOf(const HostTensor& constant) const {
+    const bool is_put = put_.has_value() && constant.dtype() != DType::kString &&
+                        constant.bytes() >= kLeastPutBytes;
+    if (!is_put) return ToProto(constant);
+    onnx::TensorProto tensor = ToProtoWithoutData(constant);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    onnx::StringStringEntryProto* entry = tensor.add_external_data();
+    entry->set_key("location");
+    entry->set_value((*put_)(constant));
+    return tensor;
   }
 
   static void WriteIdentities(const Graph& graph, const ValueNames& names,
@@ -212,9 +232,19 @@ class ModelWriter {
 
   const int opset_;
   const NodeMetadata& metadata_;
+  const std::optional<PutData> put_;
   NameScope scope_;
   std::map<std::string, int> opsets_;
 };
+
+absl::StatusOr<std::string> Serialized(const onnx::ModelProto& model) {
+  const size_t bytes = model.ByteSizeLong();
+  if (bytes <= static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return model.SerializeAsString();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the model takes ", bytes, " bytes, a message holds ", std::numeric_limits<int>::max()));
+}
 
 }  // namespace
 
@@ -226,12 +256,8 @@ absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRu
                                                  choice.opset, ": ", choice.reason));
   }
   ASSIGN_OR_RETURN(const onnx::ModelProto model, ModelWriter(choice.opset, metadata).Write(graph));
-  const size_t bytes = model.ByteSizeLong();
-  if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the model takes ", bytes, " bytes, a message holds ", std::numeric_limits<int>::max()));
-  }
-  return WrittenModel{.bytes = model.SerializeAsString(),
+  ASSIGN_OR_RETURN(std::string bytes, Serialized(model));
+  return WrittenModel{.bytes = std::move(bytes),
                       .opset = choice.opset,
                       .ir_version = static_cast<int>(model.ir_version()),
                       .reason = choice.reason};
@@ -240,6 +266,12 @@ absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRu
 absl::StatusOr<std::string> WriteModel(const Graph& graph) {
   ASSIGN_OR_RETURN(WrittenModel model, WriteModelOf(graph, kNewestOpset, OpsetRule::kThis));
   return std::move(model.bytes);
+}
+
+absl::StatusOr<std::string> WriteModelWithout(const Graph& graph, PutData put) {
+  const NodeMetadata none;
+  ASSIGN_OR_RETURN(const onnx::ModelProto model, ModelWriter(kNewestOpset, none, put).Write(graph));
+  return Serialized(model);
 }
 
 absl::Status WriteModelFile(const Graph& graph, const std::string& path) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/graph/graph.h"
@@ -19,6 +20,11 @@ namespace onnx_cudnn {
 //   errors  FailedPrecondition: a Node of our own domain. Unimplemented: two opsets of one domain.
 //           ResourceExhausted: more bytes than a message may have
 absl::StatusOr<std::string> WriteModel(const Graph& graph);
+
+// The same without the data of larger initializers: `put` keeps it, as external data, and returns
+// its location. LoadModelPart reads such a model.
+absl::StatusOr<std::string> WriteModelWithout(
+    const Graph& graph, absl::FunctionRef<std::string(const HostTensor& data)> put);
 
 struct WrittenModel {
   std::string bytes;

@@ -8,6 +8,7 @@
 #include "runtime/ops/elements.h"
 #include "runtime/ops/random_draw.h"
 #include "runtime/ops/scalar_us.h"
+#include "runtime/ops/small_types.h"
 #include "runtime/ops/strided_copy.h"
 
 namespace onnx_cudnn {
@@ -27,8 +28,12 @@ absl::StatusOr<double> RatioOf(const ReferenceArgs& args) {
     return absl::InvalidArgumentError(
         absl::StrCat("ratio is ", ToString(in.dims), ", expected one element"));
   }
-  const double ratio = VisitElementType(
-      in.dtype, [&](auto element) { return Widen<double>(in.as<decltype(element)>()[0]); });
+  float small = 0;
+  if (kSmallFloatTypes.Has(in.dtype)) LoadSmall(in.dtype, in.data, 0, 1, &small);
+  const double ratio =
+      kSmallFloatTypes.Has(in.dtype) ? small : VisitElementType(in.dtype, [&](auto element) {
+        return Widen<double>(in.as<decltype(element)>()[0]);
+      });
   if (ratio >= 0 && ratio < 1) return ratio;
   return absl::InvalidArgumentError(absl::StrCat("ratio ", ratio, " is outside [0, 1)"));
 }
@@ -68,7 +73,8 @@ absl::Status ReferenceDropout(const ReferenceArgs& args) {
 }
 
 Support CheckDropout(const Node& node) {
-  if (!node.has_input(1) || kFloatTypes.Has(node.input(1).dtype())) return Support::Yes();
+  constexpr DTypeSet kRatioTypes = kFloatTypes | kSmallFloatTypes;
+  if (!node.has_input(1) || kRatioTypes.Has(node.input(1).dtype())) return Support::Yes();
   return Support::No(absl::StrCat("ratio is ", NameOf(node.input(1).dtype())));
 }
 

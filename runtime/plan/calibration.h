@@ -81,6 +81,7 @@ struct TrafficShares {
 struct ArithmeticShares {
   double usual = 0.25;        // plain code; f64 runs at half of it
   double direct_conv = 0.05;  // a loop without tiles
+  double elimination = 0.02;  // one matrix, with barriers for every row
   double gemv = 0.5;          // weights are converted to f32
   double non_max_suppression = 0.2;
   double row_group = 0.5;  // of its instructions, one per core and clock
@@ -124,10 +125,14 @@ struct KernelCalibration {
   struct PoolGemv {
     double block_bytes_per_us = std::numeric_limits<double>::infinity();
   } pool_gemv;
+  struct RowGroup {
+    // Factor on the arithmetic of rows that are no whole vectors of 8 elements.
+    double broken_rows = 1;
+  } row_group;
   struct SmallBatchConv {
     // Price of the whole Step.
     double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
-    double overlap_us = 0, prologue = 1;
+    double overlap_us = 0, prologue = 1, affine_prologue = 1;
     // Factor on the roofline if no tile holds the whole depth, which then needs several rounds of
     // reads: a guess.
     double no_tile = 10;

@@ -29,7 +29,7 @@ int64_t BytesOfPlaced(const std::vector<const Value*>& values,
                       const std::vector<Placement>& placements) {
   int64_t bytes = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    bytes += placements[i].format.bytes(values[i]->dtype());
+    bytes += placements[i].format.own_bytes(values[i]->dtype());
   }
   return bytes;
 }
@@ -58,7 +58,8 @@ int64_t BytesRead(const Boundary& boundary, const Candidate& candidate) {
     };
     if (at == boundary.inputs.end()) continue;
     if (std::any_of(x.uses().begin(), x.uses().end(), is_read_by_others)) continue;
-    const int64_t of_x = candidate.inputs[at - boundary.inputs.begin()].format.bytes(x.dtype());
+    const Format& format = candidate.inputs[at - boundary.inputs.begin()].format;
+    const int64_t of_x = format.own_bytes(x.dtype());
     bytes -= of_x - of_x / SkipsOf(*node);
   }
   return bytes;

@@ -308,10 +308,20 @@ int64_t Format::lanes() const {
   return last + 1;
 }
 
+int64_t Format::own_lanes() const {
+  int64_t own = 1;
+  for (const Axis& axis : axes_) own *= axis.extent;
+  return own;
+}
+
+Format Format::WithoutForeignLanes() const {
+  AxisList axes(axes_.begin(), axes_.end());
+  for (Axis& axis : axes) axis.pitch = axis.extent;
+  return Of(axes);
+}
+
 bool Format::has_padding(absl::Span<const int64_t> dims) const {
-  int64_t owned = 1;
-  for (const Axis& axis : axes_) owned *= axis.extent;
-  return owned != ElementsOf(dims);
+  return own_lanes() != ElementsOf(dims);
 }
 
 bool Format::has_foreign_lanes() const {

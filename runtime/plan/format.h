@@ -40,6 +40,9 @@ class Format {
   // Elements from the first to the last lane, including padding and foreign lanes between them.
   int64_t lanes() const;
   int64_t bytes(DType dtype) const { return BytesOf(dtype, lanes()); }
+  int64_t own_lanes() const;  // including padding, without foreign lanes
+  int64_t own_bytes(DType dtype) const { return BytesOf(dtype, own_lanes()); }
+  Format WithoutForeignLanes() const;
   bool has_padding(absl::Span<const int64_t> dims) const;  // some lane is padding
   bool has_foreign_lanes() const;                          // some pitch is larger than its extent
   int64_t Offset(absl::Span<const int64_t> index) const;   // in elements

@@ -17,15 +17,6 @@ std::string Where(std::string_view what, const ValueInfo& info) {
   return absl::StrFormat("%s \"%s\"", what, info.name);
 }
 
-bool IsRowMajor(const TensorView& view) {
-  int64_t expected = 1;
-  for (size_t i = view.shape.size(); i-- > 0;) {
-    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
-    expected *= view.shape[i];
-  }
-  return true;
-}
-
 bool FitsDims(const ValueInfo& info, const std::vector<int64_t>& shape) {
   if (!info.ranked) return true;
   return std::equal(
@@ -109,7 +100,7 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
                                                       Where(what, info), view.shape.size(),
                                                       view.strides.size()));
   }
-  if (!view.strides.empty() && !IsRowMajor(view)) {
+  if (!IsRowMajor(view)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expected row-major elements, found strides [%s] for shape %s",
                         Where(what, info), absl::StrJoin(view.strides, ","), ToString(view.shape)));
@@ -184,6 +175,17 @@ absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t 
         "%s %d: expected memory aligned to %d bytes, found %p", what, index, alignment, view.data));
   }
   return absl::OkStatus();
+}
+
+bool IsRowMajor(const TensorView& view) {
+  if (view.strides.empty()) return true;
+  if (view.strides.size() != view.shape.size()) return false;
+  int64_t expected = 1;
+  for (size_t i = view.shape.size(); i-- > 0;) {
+    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
+    expected *= view.shape[i];
+  }
+  return true;
 }
 
 std::string NameOf(const DeviceRef& device) {

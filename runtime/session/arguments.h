@@ -14,6 +14,8 @@ namespace onnx_cudnn {
 
 std::string NameOf(const DeviceRef& device);  // "the host", "cpu:3", "CUDA device 0"
 
+bool IsRowMajor(const TensorView& view);
+
 Type::Kind TypeKindOf(ValueKind kind);
 ValueInfo DescribeValue(std::string_view name, const Type& type);
 

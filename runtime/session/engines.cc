@@ -53,9 +53,10 @@ OwnedTarget TargetOver(EngineList engines, DeviceInfo info) {
   return owned;
 }
 
-absl::Span<const std::string_view> CodeGeneratingEngines() {
-  static constexpr std::string_view kNames[] = {"cudnn"};
-  return kNames;
+absl::Span<const AvoidedEngine> AvoidedByQuickPrograms() {
+  static constexpr AvoidedEngine kAvoided[] = {{.name = "cudnn"},
+                                               {.name = "gemm", .most_times = 8}};
+  return kAvoided;
 }
 
 absl::Status SetCapability(OwnedTarget& owned, int compute_capability) {

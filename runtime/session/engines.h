@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "passes/partition/partitioners.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
@@ -32,9 +33,11 @@ absl::Status SetCapability(OwnedTarget& owned, int compute_capability);
 // "cpu, h200, ...".
 std::string TargetNames();
 
-// Names of the Engines whose libraries generate code when a Step is compiled, which takes tenths of
-// a second (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
-absl::Span<const std::string_view> CodeGeneratingEngines();
+// The Engines that quick Programs avoid: those whose libraries generate code when a Step is
+// compiled, which takes tenths of a second (docs/measurements.md, 'Convolutions of ResNet-50 in
+// cuDNN'), and those whose libraries load a kernel at its first launch, which took 33 ms of a Run
+// (docs/performance.md, 'Models whose shapes vary').
+absl::Span<const AvoidedEngine> AvoidedByQuickPrograms();
 
 // A GPU's Engines, by preference at equal price: `view`, `computing`, `host`.
 EngineList GpuEngines(EngineList computing);

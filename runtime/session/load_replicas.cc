@@ -3,11 +3,10 @@
 #include <future>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "runtime/base/host_span.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
@@ -18,6 +17,7 @@
 #include "runtime/plan/known_devices.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/loading_model.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/optimized_graph.h"
 #include "runtime/tune/plan_cache.h"
@@ -42,8 +42,8 @@ SessionOptions OptionsOn(int ordinal, const SessionOptions& options) {
   return own;
 }
 
-// `graph` for the GPU that is being opened, optimized meanwhile. nullopt: it is no GPU.
-absl::StatusOr<std::optional<OptimizedGraph>> OptimizeMeanwhile(const Graph& graph,
+// The model for the GPU that is being opened, optimized meanwhile. nullopt: it is no GPU.
+absl::StatusOr<std::optional<OptimizedGraph>> OptimizeMeanwhile(const LoadingModel& model,
                                                                 const SessionOptions& options,
                                                                 OpeningDevice& opening) {
   std::optional<DeviceInfo> info = opening.Info();
@@ -51,59 +51,80 @@ absl::StatusOr<std::optional<OptimizedGraph>> OptimizeMeanwhile(const Graph& gra
   if (options.compute_capability != 0) {
     ASSIGN_OR_RETURN(info, AsCapability(*std::move(info), options.compute_capability));
   }
-  return OptimizeGraph(graph.Clone(), options, {.info = *std::move(info)});
+  return model.OptimizeFor(options, {.info = *std::move(info)});
+}
+
+// The plan cache of the options, with the plans of a compiled model.
+absl::StatusOr<std::unique_ptr<PlanCache>> OpenPlans(const std::string& path,
+                                                     const CompiledModel* compiled) {
+  ASSIGN_OR_RETURN(std::unique_ptr<PlanCache> cache, PlanCache::Open(path));
+  if (compiled == nullptr) return cache;
+  ASSIGN_OR_RETURN(PlanFile plans, compiled->Plans());
+  cache->AddEntries(std::move(plans));
+  return cache;
+}
+
+// Begins to read them on another thread. An invalid future: there are none.
+std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> OpeningPlans(
+    const SessionOptions& options, const CompiledModel* compiled) {
+  const bool has_plans = compiled != nullptr && !compiled->facts().engines.empty();
+  if (options.device == DeviceChoice::kCpu || (options.plan_cache.empty() && !has_plans)) return {};
+  return std::async([path = options.plan_cache, compiled] { return OpenPlans(path, compiled); });
+}
+
+// Says which plans do not suit, unless all is planned again.
+void NoteEngines(const LoadingModel& model, const OpenedDevice& opened, OptimizedGraph& optimized) {
+  if (model.compiled() == nullptr || !optimized.note.empty()) return;
+  if (opened.device->name() == "cpu") return;  // there plans are not used
+  optimized.note = model.compiled()->OtherEngines(opened.target.target);
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(
-    const SessionOptions& options, const ModelSource& source,
-    absl::FunctionRef<absl::StatusOr<Graph>()> load) {
-  const ThreadPool::Limit limit(options.threads);
-  const ProgressReporter reporter(options.progress);
-  const ProgressScope scope(options.cancel, &reporter);
-  const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
-  RETURN_IF_ERROR(CheckOptions(options));
-  RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
+absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(const SessionOptions& asked,
+                                                                  const ModelSource& source) {
+  const ThreadPool::Limit limit(asked.threads);
+  const ProgressReporter reporter(asked.progress);
+  const ProgressScope scope(asked.cancel, &reporter);
+  const KeepCurrentGpu gpu(asked.device != DeviceChoice::kCpu);
+  RETURN_IF_ERROR(CheckOptions(asked));
+  RETURN_IF_ERROR(LoadOpLibraries(asked.op_libraries));
+  ASSIGN_OR_RETURN(LoadingModel model, LoadingModel::Open(source));
+  const SessionOptions options = model.OptionsFor(asked);
   const std::vector<int> ordinals = OrdinalsOf(options);
   const SessionOptions first = OptionsOn(ordinals[0], options);
   OpeningDevice opening(first);
-  std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache;
-  if (!options.plan_cache.empty() && options.device != DeviceChoice::kCpu) {
-    plan_cache = std::async([&options] { return PlanCache::Open(options.plan_cache); });
-  }
+  TuneSetup setup{.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
   std::optional<HostScope> reads(std::in_place, "read the model");
-  const absl::Time start = absl::Now();
-  ASSIGN_OR_RETURN(Graph graph, load());
-  const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  RETURN_IF_ERROR(model.Read(options));
   reads.reset();
   ASSIGN_OR_RETURN(std::optional<OptimizedGraph> optimized,
-                   OptimizeMeanwhile(graph, first, opening));
+                   OptimizeMeanwhile(model, first, opening));
   std::optional<HostScope> waits(std::in_place, "wait for the device");
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
   waits.reset();
-  const bool on_gpu = opened.device->name() != "cpu";
-  const size_t count = on_gpu ? ordinals.size() : 1;
-  const auto graph_of = [&](size_t i) { return i + 1 == count ? std::move(graph) : graph.Clone(); };
-  TuneSetup setup{.source = source, .plan_cache = std::move(plan_cache)};
-  std::vector<std::shared_ptr<const LoadedModel>> models(count);
-  const int capability = opened.target.target.info.compute_capability;
-  if (optimized.has_value() && optimized->compute_capability == capability) {
-    if (count == 1) const Graph unused = std::move(graph);
-    ASSIGN_OR_RETURN(models[0], LoadedModel::Create(*std::move(optimized), first, load_ms,
-                                                    std::move(opened), std::move(setup)));
-  } else {
-    ASSIGN_OR_RETURN(models[0], LoadedModel::Create(graph_of(0), first, load_ms, std::move(opened),
-                                                    std::move(setup)));
-  }
-  for (size_t i = 1; i < count; ++i) {
-    SessionOptions next = OptionsOn(ordinals[i], options);
+  const size_t count = opened.device->name() != "cpu" ? ordinals.size() : 1;
+  std::vector<std::shared_ptr<const LoadedModel>> models;
+  while (true) {
+    const size_t i = models.size();
+    const Target& target = opened.target.target;
+    const bool is_last = i + 1 == count;
+    if (!optimized.has_value() || optimized->compute_capability != target.info.compute_capability) {
+      ASSIGN_OR_RETURN(optimized, is_last ? model.OptimizeForLast(options, target)
+                                          : model.OptimizeFor(options, target));
+    }
+    if (is_last) model.Drop();
+    NoteEngines(model, opened, *optimized);
+    ASSIGN_OR_RETURN(models.emplace_back(),
+                     LoadedModel::Create(*std::exchange(optimized, std::nullopt),
+                                         OptionsOn(ordinals[i], options), model.load_ms(),
+                                         std::move(opened), std::move(setup)));
+    if (is_last) break;
+    SessionOptions next = OptionsOn(ordinals[i + 1], options);
     next.device = DeviceChoice::kCuda;  // a GPU that is not there is an error
     ASSIGN_OR_RETURN(opened, OpenDevice(next));
     RETURN_IF_ERROR(opened.device->MakeCurrent());
-    ASSIGN_OR_RETURN(models[i],
-                     LoadedModel::Create(graph_of(i), OptionsOn(ordinals[i], options), load_ms,
-                                         std::move(opened), {.source = source}));
+    setup = TuneSetup{.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
   }
   return std::make_shared<const ModelReplicas>(std::move(models), options.rerun_if_lost);
 }

@@ -96,7 +96,8 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Optimized
   if (!opened.note.empty()) Log(LogSeverity::kInfo, opened.note);
   const SessionOptions options = ResolveOptions(asked, !opened.device->reads_host_memory());
   const double open_ms = opened.open_ms;
-  ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
+  ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options,
+                                                       std::move(optimized.compiled)));
   parts.inputs = InputsOf(parts.graph);
   parts.outputs = OutputsOf(parts.graph);
   RETURN_IF_ERROR(CheckShapeBuckets(options, parts.inputs));
@@ -104,19 +105,39 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Optimized
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
   model->notes_.SetLoadMs(load_ms, optimized.ms);
   model->notes_.SetDeviceMs(open_ms);
+  if (!optimized.note.empty())
+    model->notes_.AddTuneNote(std::move(optimized.note), LogSeverity::kWarning);
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,
                                          model->notes_, std::move(tuning)));
   if (model->tuning_->serves_at_once()) {
-    model->retuner_ =
-        std::make_unique<Retuner>(model->options_, model->inputs_, *model->device_, *model->tuning_,
-                                  model->pools_, model->programs_, model->notes_, model->progress_);
+    model->retuner_ = model->MakeRetuner(model->Retuned());
+  }
+  if (model->tuning_->is_quick() && !options.shape_buckets.empty()) {
+    model->padded_retuner_ = model->MakeRetuner(model->buckets_.Retuned());
+    model->buckets_.ServeAtOnce(*model->padded_retuner_);
   }
   return model;
 }
 
+RetunedPrograms LoadedModel::Retuned() const {
+  return {.table = programs_,
+          .shapes = [this](const ProgramKey& key) { return ShapesIn(key, inputs_); },
+          .build_best =
+              [this](const ProgramKey& key, const std::atomic<bool>& stop) {
+                return tuning_->BuildBest(key, stop);
+              }};
+}
+
+std::unique_ptr<Retuner> LoadedModel::MakeRetuner(RetunedPrograms programs) const {
+  return std::make_unique<Retuner>(options_, std::move(programs), *device_, *tuning_, pools_,
+                                   notes_, progress_);
+}
+
 void LoadedModel::StopTuning() const {
-  if (retuner_ != nullptr) retuner_->Stop();
+  for (Retuner* retuner : {retuner_.get(), padded_retuner_.get()}) {
+    if (retuner != nullptr) retuner->Stop();
+  }
 }
 
 absl::StatusOr<ProgramTable::Key> LoadedModel::KeyOf(const std::vector<const TensorView*>& inputs,

@@ -96,6 +96,8 @@ class LoadedModel {
     std::unique_ptr<const SessionDevice> device;
   };
   LoadedModel(Parts parts, const SessionOptions& options);
+  RetunedPrograms Retuned() const;  // those of exact shapes
+  std::unique_ptr<Retuner> MakeRetuner(RetunedPrograms programs) const;
   absl::StatusOr<ProgramTable::Key> KeyOf(const std::vector<const TensorView*>& inputs,
                                           void* callers_stream) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
@@ -117,7 +119,7 @@ class LoadedModel {
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
   const SegmentRunner segments_;
-  const BucketRunner buckets_;
+  BucketRunner buckets_;
   const bool is_segmented_;
   mutable absl::Mutex segmented_mutex_;
   // With their outputs, once OutputsOfParts has found them.
@@ -126,9 +128,9 @@ class LoadedModel {
   mutable absl::Mutex whole_mutex_;
   mutable std::shared_ptr<const SubModel> whole_ ABSL_GUARDED_BY(whole_mutex_);
   std::unique_ptr<const SessionTuning> tuning_;
-  // Last member, because its thread uses the others. nullptr: every Program is the best one at
+  // Last members, because their threads use the others. nullptr: every Program is the best one at
   // once.
-  std::unique_ptr<Retuner> retuner_;
+  std::unique_ptr<Retuner> retuner_, padded_retuner_;
 };
 
 // The types of a Program's outputs, with the names of the model.

@@ -59,8 +59,11 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> PoolMaker::MakeWithin(
   }
   const auto executors = static_cast<int>(std::min<int64_t>(most_executors_, fitting));
   return std::make_shared<ExecutorPool>(std::move(program), device_.device(), device_.constants(),
-                                        executors, capture_, device_.arena_lock(),
-                                        &device_.captures());
+                                        executors,
+                                        ExecutorOptions{.capture = capture_,
+                                                        .arena_lock = device_.arena_lock(),
+                                                        .pinned = device_.pinned(),
+                                                        .captures = &device_.captures()});
 }
 
 absl::Status PoolMaker::CheckFitsBeside(const ExecutorPool& serving, const Program& tuned) const {

@@ -130,10 +130,7 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   options.times = pricing.times;
   Target target = device_.target();
   target.prefers_launched = pricing.is_quick;
-  if (pricing.is_quick) {
-    const absl::Span<const std::string_view> names = CodeGeneratingEngines();
-    options.avoided_engines.assign(names.begin(), names.end());
-  }
+  if (pricing.is_quick) options.avoided_engines = AvoidedByQuickPrograms();
   return BuildProgram(graph_, DimsOf(key, inputs_), target, options);
 }
 

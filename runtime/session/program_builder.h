@@ -31,7 +31,7 @@ struct Pricing {
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
   bool benchmarks_networks = false;           // whole networks are timed in this process
   absl::Time until = absl::InfiniteFuture();  // when timing them should end
-  // Leaves out CodeGeneratingEngines where another Engine of the device runs a Node.
+  // Does without AvoidedByQuickPrograms where other Engines of the device serve.
   bool is_quick = false;
   BuildTimes* times = nullptr;  // receives the times of the parts
 };

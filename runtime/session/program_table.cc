@@ -11,15 +11,12 @@
 namespace onnx_cudnn {
 
 ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& device,
-                           ConstantStore& constants, int max_executors, bool capture,
-                           std::shared_ptr<ArenaLock> arena_lock, std::atomic<int64_t>* captures)
+                           ConstantStore& constants, int max_executors, ExecutorOptions options)
     : program_(std::move(program)),
       device_(device),
       constants_(constants),
       max_executors_(max_executors),
-      capture_(capture),
-      arena_lock_(std::move(arena_lock)),
-      captures_(captures) {}
+      options_(std::move(options)) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
   return Executor::Create(program_, device_, constants_, FixedPointers());
@@ -32,10 +29,9 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeTimingExecutor() con
 }
 
 ExecutorOptions ExecutorPool::FixedPointers() const {
-  return {.capture = capture_,
-          .fixed_pointers = true,
-          .arena_lock = arena_lock_,
-          .captures = captures_};
+  ExecutorOptions options = options_;
+  options.fixed_pointers = true;
+  return options;
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
@@ -52,10 +48,8 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
   }
   const PhaseTimer timer(RunPhase::kExecutor);
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Executor> executor,
-      Executor::Create(program_, device_, constants_,
-                       {.capture = capture_, .arena_lock = arena_lock_, .captures = captures_}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                   Executor::Create(program_, device_, constants_, options_));
   std::move(give_room_back).Cancel();
   return Lease(shared_from_this(), std::move(executor));
 }
@@ -70,15 +64,21 @@ bool ExecutorPool::stages() const {
   return stages_;
 }
 
-absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
+absl::Status ExecutorPool::ForEach(int count, absl::FunctionRef<absl::Status(Executor&)> body) {
+  const absl::MutexLock all(all_mutex_);
   std::vector<Lease> leases;
-  const int count = std::min(std::max(like.made(), 1), max_executors_);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < std::min(count, max_executors_); ++i) {
     ASSIGN_OR_RETURN(Lease lease, Acquire());
-    if (like.stages()) RETURN_IF_ERROR((*lease).ReserveStaging());
+    RETURN_IF_ERROR(body(*lease));
     leases.push_back(std::move(lease));
   }
   return absl::OkStatus();
+}
+
+absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
+  return ForEach(std::max(like.made(), 1), [&](Executor& executor) {
+    return like.stages() ? executor.ReserveStaging() : absl::OkStatus();
+  });
 }
 
 void ExecutorPool::Release(std::unique_ptr<Executor> executor) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/executor.h"
@@ -16,13 +16,13 @@
 namespace onnx_cudnn {
 
 // A Program with its Executors. Thread-safe. Owned by shared_ptr: a Program that is dropped from
-// the table lives until its Runs end. The Device, the ConstantStore and `captures` must outlive it.
+// the table lives until its Runs end. The Device, the ConstantStore and what `options` point to
+// must outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
+  //   options  of its Executors, without fixed pointers
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
-               int max_executors, bool capture = false,
-               std::shared_ptr<ArenaLock> arena_lock = nullptr,
-               std::atomic<int64_t>* captures = nullptr);
+               int max_executors, ExecutorOptions options = {});
 
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
@@ -49,8 +49,11 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   };
   // Waits while all Executors are leased. Cancelled: the call in progress on this thread.
   absl::StatusOr<Lease> Acquire();
+  // Calls `body` with `count` different Executors, one after the other, or with max_executors() if
+  // these are fewer; creates those that are missing and waits for those that are leased.
+  absl::Status ForEach(int count, absl::FunctionRef<absl::Status(Executor&)> body);
   // Creates as many Executors as `like` has, at least one and at most max_executors(), with copies
-  // of inputs and outputs if its Runs needed some. Call it before the pool is shared.
+  // of inputs and outputs on the device if its Runs needed some. Call it before the pool is shared.
   absl::Status MakeReady(const ExecutorPool& like);
 
  private:
@@ -64,9 +67,8 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   Device& device_;
   ConstantStore& constants_;
   const int max_executors_;
-  const bool capture_;
-  const std::shared_ptr<ArenaLock> arena_lock_;
-  std::atomic<int64_t>* const captures_;
+  const ExecutorOptions options_;
+  absl::Mutex all_mutex_;  // of ForEach: two would wait for the Executors that the other one holds
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stages_ ABSL_GUARDED_BY(mutex_) = false;  // a Run had tensors in host memory

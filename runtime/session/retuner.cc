@@ -36,15 +36,14 @@ void WaitForItsRuns(const std::shared_ptr<ExecutorPool>& pool, const std::atomic
 
 }  // namespace
 
-Retuner::Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
+Retuner::Retuner(const SessionOptions& options, RetunedPrograms programs,
                  const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
-                 ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress)
+                 SessionNotes& notes, const ProgressReporter& progress)
     : options_(options),
-      inputs_(inputs),
+      programs_(std::move(programs)),
       device_(device),
       tuning_(tuning),
       pools_(pools),
-      programs_(programs),
       notes_(notes),
       progress_(progress),
       thread_([this](const ProgramTable::Key& key,
@@ -65,7 +64,7 @@ void Retuner::Add(const ProgramTable::Key& key) {
 }
 
 void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
-  const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
+  const std::shared_ptr<ExecutorPool> serving = programs_.table.Find(key);
   if (serving == nullptr) return;
   absl::StatusOr<std::string> what;
   const ThreadPool::Limit limit(options_.threads);
@@ -76,9 +75,9 @@ void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>&
     what = absl::InternalError(absl::StrCat("unexpected exception: ", e.what()));
   }
   if (stop || (what.ok() && what->empty())) return;
-  notes_.AddTuneNote(absl::StrCat(Work(), " of ", ShapesIn(key, inputs_), ": ",
+  notes_.AddTuneNote(absl::StrCat(Work(), " of ", programs_.shapes(key), ": ",
                                   what.ok() ? *what : what.status().message()));
-  if (programs_.Find(key) != serving) WaitForItsRuns(serving, stop);
+  if (programs_.table.Find(key) != serving) WaitForItsRuns(serving, stop);
 }
 
 absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
@@ -88,7 +87,7 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   if (!tuning_.finds_better()) return absl::ResourceExhaustedError(kNoBudget);
   const std::string_view built = tuning_.in_background() ? "tuned" : "best";
   const Program& first = serving->program();
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, tuning_.BuildBest(key, stop));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, programs_.build_best(key, stop));
   if (SameCandidates(first, *tuned, device_.target()) && SameVariants(first, *tuned)) {
     return absl::StrCat("the ", built, " program is the one that serves");
   }
@@ -103,7 +102,7 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
   // Its Executors are created before the swap, so that no Run waits for memory or lacks it.
   RETURN_IF_ERROR(pool->MakeReady(*serving));
-  if (stop || !programs_.Replace(key, serving, pool)) return "";
+  if (stop || !programs_.table.Replace(key, serving, pool)) return "";
   notes_.SetServing(*tuned);
   notes_.AddSwap();
   return absl::StrCat(times, ": it serves from now on, results may differ in the last bits");

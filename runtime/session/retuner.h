@@ -1,9 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
@@ -17,15 +18,25 @@
 
 namespace onnx_cudnn {
 
+// The Programs of a table, with those that are to replace them. The table must outlive the Retuner.
+struct RetunedPrograms {
+  ProgramTable& table;
+  std::function<std::string(const ProgramKey& key)> shapes;  // for notes
+  //   errors  Cancelled: `stop`
+  std::function<absl::StatusOr<std::shared_ptr<const Program>>(const ProgramKey& key,
+                                                               const std::atomic<bool>& stop)>
+      build_best;
+};
+
 // Builds better Programs on a thread of its own, by tuning or because the serving one is quick,
 // replaces the serving Program if the new one is faster, and records the outcome. Thread-safe.
 class Retuner {
  public:
   // The references must outlive it.
   //   tuning  whose serves_at_once() is true
-  Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
-          const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
-          ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress);
+  Retuner(const SessionOptions& options, RetunedPrograms programs, const SessionDevice& device,
+          const SessionTuning& tuning, const PoolMaker& pools, SessionNotes& notes,
+          const ProgressReporter& progress);
 
   // Queues the Program of `key` for tuning.
   void Add(const ProgramTable::Key& key);
@@ -44,11 +55,10 @@ class Retuner {
                                    const std::atomic<bool>& stop) const;
 
   const SessionOptions& options_;
-  const std::vector<ValueInfo>& inputs_;
+  const RetunedPrograms programs_;
   const SessionDevice& device_;
   const SessionTuning& tuning_;
   const PoolMaker& pools_;
-  ProgramTable& programs_;
   SessionNotes& notes_;
   const ProgressReporter& progress_;
   BackgroundTuning thread_;  // last member, because it uses the others

@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<Choice>> UntimedPricer::Choose(
 }
 
 std::string NetworkSignature(const Graph& graph, const Target& target, int streams,
-                             absl::Span<const PinRule> pins) {
+                             absl::Span<const PinRule> pins, const EngineVersions& versions) {
   Candidate whole{.engine = target.engines.front()};
   for (const Node* node : graph.TopologicalOrder()) whole.nodes.push_back(node);
   const Boundary boundary = BoundaryOf(whole.nodes);
@@ -74,7 +74,9 @@ std::string NetworkSignature(const Graph& graph, const Target& target, int strea
   hash.Update("cover\n");  // entries without one are from before covers were saved
   hash.Update(Signature(whole, target));
   for (const Engine* engine : target.engines) {
-    hash.Update(absl::StrCat(engine->name(), " ", engine->version(), "\n"));
+    const auto other = versions.find(engine->name());
+    hash.Update(absl::StrCat(engine->name(), " ",
+                             other == versions.end() ? engine->version() : other->second, "\n"));
   }
   for (const PinRule& rule : pins) {
     hash.Update(absl::StrCat(rule.kind == PinRule::Kind::kPin ? "pin " : "forbid ", rule.engine));

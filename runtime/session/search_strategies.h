@@ -1,6 +1,8 @@
 // The strategies for searching a Program, and comparisons of their results.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,9 +82,13 @@ class UntunedPricer final : public Pricer {
   const Tuner& tuner_;
 };
 
+// Versions of Engines, by their names.
+using EngineVersions = std::map<std::string, std::string, std::less<>>;
 // The plan cache key of a whole static Graph, as Signature is for a Candidate.
+//   versions  of Engines whose own versions are others than the target's will be
 std::string NetworkSignature(const Graph& graph, const Target& target, int streams,
-                             absl::Span<const PinRule> pins = {});
+                             absl::Span<const PinRule> pins = {},
+                             const EngineVersions& versions = {});
 
 // Whether both run the same Candidates.
 bool SameCandidates(const Program& a, const Program& b, const Target& target);

@@ -14,7 +14,6 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/gpu/gpu.h"
-#include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/check_finite.h"
@@ -24,9 +23,11 @@
 #include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/model_replicas.h"
+#include "runtime/session/peer_inputs.h"
 #include "runtime/session/profile_program.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
+#include "runtime/session/warm_up.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -72,11 +73,6 @@ absl::Status CheckNumbers(DType dtype) {
 }
 
 const std::vector<ValueInfo> kNoValues;
-
-LoadOptions LoadOptionsOf(const SessionOptions& options) {
-  return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
-          .follow_hub_links = options.follow_hub_links};
-}
 
 // Where the arguments of a call lie.
 std::vector<DeviceRef> DevicesOf(const std::vector<NamedView>& inputs,
@@ -128,18 +124,14 @@ absl::StatusOr<Outputs> RunOnReplica(const ModelReplicas& replicas,
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.path = path}, [&] {
-                       return LoadModel(path, LoadOptionsOf(options));
-                     }));
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.path = path}));
     return Session(std::move(models));
   });
 }
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.bytes = bytes}, [&] {
-                       return LoadModelBytes(bytes, LoadOptionsOf(options));
-                     }));
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.bytes = bytes}));
     return Session(std::move(models));
   });
 }
@@ -193,7 +185,8 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
     return RunOnReplica<std::vector<Tensor>>(
         *replicas_, DevicesOf(inputs), options,
         [&](const LoadedModel& model) -> absl::StatusOr<std::vector<Tensor>> {
-          ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, inputs, options));
+          ASSIGN_OR_RETURN(const PeerInputs here, PeerInputs::Of(model, inputs, options));
+          ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, here.views(), options));
           ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(model, prepared, options));
           RETURN_IF_ERROR(CheckFinite(model, outputs));
           return outputs;
@@ -226,7 +219,8 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(devices));
     const LoadedModel& model = *lease.model();
     const CallScope scope(model, options.cancel);
-    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, options));
+    ASSIGN_OR_RETURN(const PeerInputs here, PeerInputs::Of(model, inputs, options));
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, here.views(), options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(model, prepared, outputs));
     if (prepared.pool == nullptr) {
       RETURN_IF_ERROR(RunPartsInto(model, Views(prepared.inputs), Views(matched), options));
@@ -235,6 +229,13 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
     RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, matched, options));
     return CheckFinite(model, Views(matched));
+  });
+}
+
+Result<void> Session::WarmUp(const std::vector<NamedView>& inputs, int runs_at_once) const {
+  return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    return WarmUpReplicas(*replicas_, inputs, runs_at_once);
   });
 }
 

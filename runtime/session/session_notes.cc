@@ -74,11 +74,11 @@ void SessionNotes::SetRun(const SegmentedRun& run) {
   stats_.segmented_ms = run.all_ms;
 }
 
-void SessionNotes::AddTuneNote(std::string note) {
+void SessionNotes::AddTuneNote(std::string note, LogSeverity severity) {
   absl::MutexLock lock(mutex_);
   std::vector<std::string>& notes = stats_.tune_notes;
   if (std::find(notes.begin(), notes.end(), note) != notes.end()) return;
-  Log(LogSeverity::kInfo, note);
+  Log(severity, note);
   notes.push_back(std::move(note));
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "onnx_cudnn/log.h"
 #include "onnx_cudnn/session.h"
 #include "runtime/plan/program.h"
 
@@ -35,7 +36,8 @@ class SessionNotes {
   // Records the Program that serves from now on.
   void SetServing(const Program& program);
   void SetRun(const SegmentedRun& run);  // the last one
-  void AddTuneNote(std::string note);    // ignores duplicates
+  // Ignores duplicates.
+  void AddTuneNote(std::string note, LogSeverity severity = LogSeverity::kInfo);
   SessionStats stats() const;
 
  private:

@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
                                                                      TuneSetup setup) {
   std::unique_ptr<SessionTuning> tuning(
       new SessionTuning(options, device, builder, notes, setup.until));
-  const bool asked = options.tune_budget_s > 0 || !options.plan_cache.empty();
+  const bool asked =
+      options.tune_budget_s > 0 || !options.plan_cache.empty() || setup.plan_cache.valid();
   if (!asked || device.ref().kind != DeviceKind::kCuda) return tuning;
   ASSIGN_OR_RETURN(tuning->plan_cache_, setup.plan_cache.valid()
                                             ? setup.plan_cache.get()

@@ -19,7 +19,8 @@ namespace onnx_cudnn {
 struct TuneSetup {
   // For a worker program; empty: this process measures, and the background does not.
   ModelSource source;
-  // The cache file that is being read meanwhile; none: it is read when it is needed.
+  // The cache file, with the plans of a compiled model, that is being read meanwhile; none: the
+  // file is read when it is needed.
   std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache = {};
   TuneObserver observer = {};                          // for measurements in this process
   bool one_at_a_time = false;                          // TunerOptions
@@ -42,6 +43,7 @@ class SessionTuning {
 
   // Whether Programs are tuned in the background.
   bool in_background() const { return in_background_ && worker_ != nullptr; }
+  bool is_quick() const { return is_quick_; }  // FirstProgram::kQuick
   // Whether a Program serves before the best one is built; BuildAtOnce and BuildBest are only for
   // that.
   bool serves_at_once() const { return in_background() || is_quick_; }

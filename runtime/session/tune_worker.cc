@@ -10,10 +10,10 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/graph/op_library.h"
-#include "runtime/import/onnx_loader.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/loading_model.h"
 #include "runtime/session/worker_job.h"
 
 namespace onnx_cudnn {
@@ -56,14 +56,11 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   RETURN_IF_ERROR(CheckOptions(job.options));
   const ThreadPool::Limit limit(job.options.threads);
   RETURN_IF_ERROR(LoadOpLibraries(job.options.op_libraries));
+  ASSIGN_OR_RETURN(LoadingModel loading, LoadingModel::Open({.path = job.model}));
   OpeningDevice opening(job.options, [open](const SessionOptions& options, const OnDeviceInfo&) {
     return open(options);
   });
-  const ExternalBytes external =
-      job.options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead;
-  ASSIGN_OR_RETURN(Graph graph,
-                   LoadModel(job.model, {.external_bytes = external,
-                                         .follow_hub_links = job.options.follow_hub_links}));
+  RETURN_IF_ERROR(loading.Read(job.options));
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
   opened.keeps_bodies = true;  // the Session runs the job's inputs with one Program
   TuneSetup setup;
@@ -72,7 +69,9 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   setup.measures_until = start + absl::Seconds(kMeasuringShare * budget_s);
   setup.until = start + absl::Seconds(budget_s);
   setup.compilers = opened.target.compilers;
-  ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
+  ASSIGN_OR_RETURN(OptimizedGraph optimized,
+                   loading.OptimizeForLast(job.options, opened.target.target));
+  ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(optimized), job.options, /*load_ms=*/0,
                                                    std::move(opened), std::move(setup)));
   RETURN_IF_ERROR(BuildProgram(*model, job.key));
   const TunerStats stats = model->tuner_stats();

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <thread>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/triton/errors.h"
@@ -15,7 +12,6 @@ namespace onnx_cudnn::triton {
 namespace {
 
 constexpr absl::Duration kUpdatePeriod = absl::Seconds(1);
-constexpr int kRunsToCapture = 2;  // the second one captures
 
 absl::StatusOr<Tensor> Zeros(DType dtype, const std::vector<int64_t>& shape) {
   ASSIGN_OR_RETURN(Tensor zeros, StatusOr(Tensor::Allocate(dtype, shape)));
@@ -64,22 +60,7 @@ absl::Status DeviceSession::WarmUp(const std::vector<std::vector<int64_t>>& shap
     RETURN_IF_ERROR(StatusOr(session_.OutputsFor(inputs)).status());
     if (session_.stats().programs_built > built) return absl::OkStatus();
   }
-  std::vector<absl::Status> ended(runs);
-  const auto run = [&](absl::Status& status) {
-    for (int i = 0; i < kRunsToCapture && status.ok(); ++i) {
-      status = StatusOr(session_.Run(inputs)).status();
-    }
-  };
-  {
-    std::vector<std::thread> threads;
-    const absl::Cleanup joined = [&] {
-      for (std::thread& thread : threads) thread.join();
-    };
-    for (int i = 1; i < runs; ++i) threads.emplace_back(run, std::ref(ended[i]));
-    run(ended[0]);
-  }
-  for (const absl::Status& status : ended) RETURN_IF_ERROR(status);
-  return absl::OkStatus();
+  return StatusOf(session_.WarmUp(inputs, runs));
 }
 
 }  // namespace onnx_cudnn::triton

@@ -142,13 +142,7 @@ absl::StatusOr<PlanFile> ReadOrEmpty(const std::string& path) {
 
 // The caller holds the file's lock.
 absl::Status Write(const PlanFile& file, const std::string& path) {
-  Json entries = Json::array(), failed = Json::array();
-  for (const auto& [key, entry] : file.entries) entries.push_back(ToJson(entry));
-  for (const auto& [key, variant] : file.failed) failed.push_back(ToJson(variant));
-  Json json = {{"format", kFormat}, {"entries", std::move(entries)}};
-  if (!failed.empty()) json["failed"] = std::move(failed);
-  // A signature may contain any bytes; one that is not UTF-8 is never found again.
-  return WriteFile(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return WriteFile(path, PlanFileText(file));
 }
 
 // One lock for all links to a file.
@@ -157,7 +151,7 @@ absl::StatusOr<FileLock> LockFor(const std::string& path) {
   return FileLock::Take(absl::StrCat(file, ".lock"));
 }
 
-absl::StatusOr<Json> Parse(const std::string& path, const std::string& text) {
+absl::StatusOr<Json> Parse(const std::string& path, std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& e) {
@@ -189,6 +183,10 @@ absl::Status AddList(Json& json, const char* name, const char* one, const std::s
 
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostFileBytes));
+  return ParsePlanFile(text, path);
+}
+
+absl::StatusOr<PlanFile> ParsePlanFile(std::string_view text, const std::string& path) {
   ASSIGN_OR_RETURN(Json json, Parse(path, text));
   std::string format;
   if (!json.is_object() || !Take(json, "format", format) || format != kFormat) {
@@ -202,6 +200,16 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   RETURN_IF_ERROR(AddList<PlanEntry>(json, "entries", "entry", path, file));
   RETURN_IF_ERROR(AddList<FailedVariant>(json, "failed", "failed", path, file));
   return file;
+}
+
+std::string PlanFileText(const PlanFile& file) {
+  Json entries = Json::array(), failed = Json::array();
+  for (const auto& [key, entry] : file.entries) entries.push_back(ToJson(entry));
+  for (const auto& [key, variant] : file.failed) failed.push_back(ToJson(variant));
+  Json json = {{"format", kFormat}, {"entries", std::move(entries)}};
+  if (!failed.empty()) json["failed"] = std::move(failed);
+  // A signature may contain any bytes; one that is not UTF-8 is never found again.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 absl::StatusOr<std::unique_ptr<PlanCache>> PlanCache::Open(const std::string& path) {
@@ -261,6 +269,11 @@ absl::Status PlanCache::Add(const std::string& path) {
   AddAll(std::move(file), file_);
   changed_ = true;
   return absl::OkStatus();
+}
+
+void PlanCache::AddEntries(PlanFile file) {
+  absl::MutexLock lock(mutex_);
+  AddAll(std::move(file), file_);
 }
 
 absl::Status PlanCache::WriteTo(const std::string& path) const {

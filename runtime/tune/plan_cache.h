@@ -80,6 +80,8 @@ class PlanCache {
   void PutFailed(FailedVariant failed);
   // Adds the entries of another file; for equal keys the faster entry is kept.
   absl::Status Add(const std::string& path);
+  // The same without a need to Save.
+  void AddEntries(PlanFile file);
   // Writes all entries to another file, which is replaced.
   absl::Status WriteTo(const std::string& path) const;
   // Writes the file if anything changed since the last Save, merged with entries that other
@@ -97,6 +99,9 @@ class PlanCache {
 
 // NotFound: no such file.
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
+// The same of a file's content; messages start with `path`.
+absl::StatusOr<PlanFile> ParsePlanFile(std::string_view text, const std::string& path);
+std::string PlanFileText(const PlanFile& file);
 // Adds the entries of `files` to `path`, which need not exist; for equal keys the faster is kept.
 absl::Status MergePlanCaches(const std::string& path, const std::vector<std::string>& files);
 // Removes the entries and failures of this device, or of this version of an engine, with the whole

@@ -31,6 +31,11 @@ struct FakeStream {
   int joined = 0;    // up to where the capture's first stream waits for it
 };
 
+struct FakeMemory {
+  size_t bytes = 0;
+  int device = 0;
+};
+
 struct FakeEvent {
   bool was_recorded = false;
   FakeStream* captured = nullptr;  // recorded there in a capture that goes on
@@ -43,7 +48,8 @@ struct State {
   int calls = 0;
   std::string failed_call;
   std::set<int> lost;  // ordinals
-  std::map<void*, size_t> device, pinned;
+  std::map<void*, FakeMemory> device;
+  std::map<void*, size_t> pinned;
   std::set<FakeStream*> streams;
   std::set<FakeEvent*> events;
   std::set<FakeGraph*> graphs;  // and instances
@@ -56,7 +62,9 @@ struct State {
   std::array<cudaLaunchAttribute, 3> last_attributes = {};
   int shared_bytes_allowed = 0;
   int multiprocessors = 100;
-  std::set<int> contexts;  // by ordinals
+  std::set<int> contexts;                    // by ordinals
+  std::set<std::pair<int, int>> reached;     // {GPU, the one whose memory it may read}
+  int direct_copies = 0, staged_copies = 0;  // from GPU to GPU
   FakeStream callers;
 };
 
@@ -116,9 +124,11 @@ cudaError_t Record(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 
-int64_t HeldBytes() {
+int64_t HeldBytes(int device) {
   int64_t bytes = 0;
-  for (const auto& [data, size] : state->device) bytes += static_cast<int64_t>(size);
+  for (const auto& [data, memory] : state->device) {
+    if (memory.device == device) bytes += static_cast<int64_t>(memory.bytes);
+  }
   return bytes;
 }
 
@@ -134,6 +144,20 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     *value = 1000;
   }
   return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  COUNT();
+  *can = state->options.has_peers ? 1 : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  COUNT();
+  DISTURBS();
+  if (!state->options.has_peers) return cudaErrorPeerAccessUnsupported;
+  const bool is_new = state->reached.insert({current_device, peer}).second;
+  return is_new ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -157,7 +181,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   COUNT();
   *properties = {};
-  std::strcpy(properties->name, "NVIDIA Fake");
+  std::strcpy(properties->name, state->options.product);
   properties->major = state->options.compute_capability / 10;
   properties->minor = state->options.compute_capability % 10;
   properties->multiProcessorCount = state->multiprocessors;
@@ -186,18 +210,18 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
   *all_bytes = static_cast<size_t>(state->options.memory_bytes);
-  *free_bytes = *all_bytes - static_cast<size_t>(HeldBytes());
+  *free_bytes = *all_bytes - static_cast<size_t>(HeldBytes(current_device));
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   COUNT();
   DISTURBS();
-  if (HeldBytes() + static_cast<int64_t>(bytes) > state->options.memory_bytes) {
+  if (HeldBytes(current_device) + static_cast<int64_t>(bytes) > state->options.memory_bytes) {
     return cudaErrorMemoryAllocation;
   }
   *data = std::aligned_alloc(256, bytes);
-  state->device[*data] = bytes;
+  state->device[*data] = {.bytes = bytes, .device = current_device};
   return cudaSuccess;
 }
 
@@ -231,8 +255,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   attributes->type = cudaMemoryTypeUnregistered;
   if (auto it = state->foreign.find(data); it != state->foreign.end()) {
     std::tie(attributes->type, attributes->device) = it->second;
-  } else if (state->device.contains(const_cast<void*>(data))) {
+  } else if (auto own = state->device.find(const_cast<void*>(data)); own != state->device.end()) {
     attributes->type = cudaMemoryTypeDevice;
+    attributes->device = own->second.device;
   } else if (state->pinned.contains(const_cast<void*>(data))) {
     attributes->type = cudaMemoryTypeHost;
   }
@@ -256,6 +281,19 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                             cudaStream_t stream) {
   COUNT();
+  return Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
+                                size_t bytes, cudaStream_t stream) {
+  COUNT();
+  const auto is_there = [](const void* data, int device) {
+    const auto memory = state->device.find(const_cast<void*>(data));
+    return memory != state->device.end() && memory->second.device == device;
+  };
+  if (!is_there(to, to_device) || !is_there(from, from_device)) return cudaErrorInvalidValue;
+  ++(state->reached.contains({to_device, from_device}) ? state->direct_copies
+                                                       : state->staged_copies);
   return Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
 }
 
@@ -490,9 +528,8 @@ FakeCuda::FakeCuda(const FakeCudaOptions& options) : scope_(Start(options)) {}
 
 // Releases what could not be released because the device was lost.
 FakeCuda::~FakeCuda() {
-  for (const auto* memory : {&state->device, &state->pinned}) {
-    for (const auto& [data, bytes] : *memory) std::free(data);
-  }
+  for (const auto& [data, memory] : state->device) std::free(data);
+  for (const auto& [data, bytes] : state->pinned) std::free(data);
   for (FakeStream* stream : state->streams) delete stream;
   for (FakeEvent* event : state->events) delete event;
   for (FakeGraph* graph : state->graphs) delete graph;
@@ -505,7 +542,9 @@ int FakeCuda::held() const {
   return static_cast<int>(state->device.size() + state->pinned.size() + state->streams.size() +
                           state->events.size() + state->graphs.size());
 }
-int64_t FakeCuda::held_bytes() const { return HeldBytes(); }
+int64_t FakeCuda::held_bytes(int ordinal) const { return HeldBytes(ordinal); }
+int FakeCuda::direct_copies() const { return state->direct_copies; }
+int FakeCuda::staged_copies() const { return state->staged_copies; }
 int FakeCuda::launches() const { return state->launches; }
 cudaLaunchConfig_t FakeCuda::last_launch() const { return state->last_launch; }
 cudaLaunchAttribute FakeCuda::last_attribute(int i) const { return state->last_attributes[i]; }

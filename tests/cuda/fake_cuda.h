@@ -16,9 +16,10 @@ struct FakeCudaOptions {
   int devices = 1;
   int compute_capability = 90;
   int code_capability = 90;
-  bool has_code = true;  // this build's kernels run on the device
-  int64_t memory_bytes = int64_t{1} << 30;
-  int clock_khz = 1000;  // of multiprocessors and memory
+  bool has_code = true;                     // this build's kernels run on the device
+  int64_t memory_bytes = int64_t{1} << 30;  // of each device
+  bool has_peers = true;                    // a device may read the memory of others
+  int clock_khz = 1000;                     // of multiprocessors and memory
   // The index of the call that fails, from 0, and its error; negative: none. A failing release
   // still releases. Errors that lose the device fail every later call too.
   int fail_at = -1;
@@ -30,6 +31,7 @@ struct FakeCudaOptions {
   // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; nullptr: the driver lacks it.
   void* encode_tensor_map = nullptr;
   void* encode_im2col = nullptr;
+  const char* product = "NVIDIA Fake";
 };
 
 // Active while it lives. One at a time.
@@ -41,8 +43,11 @@ class FakeCuda {
   int calls() const;                // so far
   std::string failed_call() const;  // its name; empty: none failed
   int held() const;                 // memory, streams, events and graphs that are not released
-  int64_t held_bytes() const;       // of device memory
-  int launches() const;             // of kernels and host functions, including replayed ones
+  int64_t held_bytes(int ordinal = 0) const;  // of a device's memory
+  // From GPU to GPU by cudaMemcpyPeerAsync: where one reads the other's memory, and where not.
+  int direct_copies() const;
+  int staged_copies() const;
+  int launches() const;                    // of kernels and host functions, including replayed ones
   cudaLaunchConfig_t last_launch() const;  // its attributes are those below
   cudaLaunchAttribute last_attribute(int i) const;
   int shared_bytes_allowed() const;    // the last value set for a function

@@ -311,5 +311,25 @@ TEST(LaunchTest, EachDeviceAllowsTheSharedMemoryOfALaunch) {
   EXPECT_EQ(Cuda().cudaSetDevice(0), cudaSuccess);
 }
 
+TEST(PeerTest, CopiesGoFromGpuToGpuWhereTheyCan) {
+  for (const bool has_peers : {true, false}) {
+    FakeCuda cuda({.devices = 2, .has_peers = has_peers});
+    const std::unique_ptr<Device> first = *OpenCudaDevice(0), second = *OpenCudaDevice(1);
+    ASSERT_TRUE(second->MakeCurrent().ok());
+    const auto from = *second->Allocate(8, Space::kDevice);
+    ASSERT_TRUE(first->MakeCurrent().ok());
+    const auto to = *first->Allocate(8, Space::kDevice);
+    EXPECT_FALSE(first->ReadsDirectly(from.get()).ok());
+    std::memcpy(from.get(), "to copy", 8);
+    ASSERT_TRUE(first->CopyFromPeer(to.get(), from.get(), 1, 8).ok());
+    EXPECT_EQ(std::memcmp(to.get(), "to copy", 8), 0);
+    const int before = cuda.calls();
+    ASSERT_TRUE(first->CopyFromPeer(to.get(), from.get(), 1, 8).ok());
+    EXPECT_EQ(cuda.calls(), before + 2);  // the copy, and waiting for it
+    EXPECT_EQ(cuda.direct_copies(), has_peers ? 2 : 0);
+    EXPECT_EQ(cuda.staged_copies(), has_peers ? 0 : 2);
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -217,6 +217,12 @@ TEST_F(CudnnFusionTest, ProductsAndElementWiseOps) {
   });
 }
 
+TEST_F(CudnnFusionTest, ASlopeOfMoreDimensionsIsAnotherEnginesError) {
+  const Graph graph = GraphWithWeights(
+      "g (float16[2,2,1,2] x, float16[2,2,2,1,2] s) => (float16[2,2,1,2] y) { y = PRelu(x, s) }");
+  EXPECT_EQ(LinesAt(graph, "PRelu"), std::vector<std::string>());
+}
+
 TEST_F(CudnnFusionTest, ReductionsNormsAndPools) {
   ExpectCases({
       {"a reduction as the exit",

@@ -1,6 +1,6 @@
 """golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: compares the whole output of --explain with tests/golden.
 
-A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py, decoders, two layers
+A case is MODEL (on h200) or MODEL@TARGET; default: every case. DenseNets are made by models/make.py, transformers by models/make_transformer.py, decoders, two layers
 of them without numbers, by models/make_decoder.py and models/make_genai_decoder.py; the encoder is a part of one of models/small. On a GPU no
 partition may be on the host. --write replaces the golden files."""
 
@@ -15,6 +15,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "models"))
 
+import make  # noqa: E402
 import make_decoder  # noqa: E402
 import make_genai_decoder  # noqa: E402
 import make_transformer  # noqa: E402
@@ -33,7 +34,8 @@ FLAGS = {
 TRANSFORMERS = {"bert": 16, "convnext": 80, "llama": 19, "maxvit": 72, "swin": 120, "vit": 90}
 DECODERS = {"decoder": 27, "genai-decoder": 27}
 ENCODERS = {"whisper-encoder": 4 + 2 * 7}  # two layers behind the convolutions
-MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS, **ENCODERS}
+DENSENETS = {"densenet121": 2 * 58 + 14}  # two convolutions a layer; no Concat is launched
+MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS, **ENCODERS, **DENSENETS}
 CACHE = 2048  # positions for keys in a decoder
 DECODER_DIMS = {
     "decoder": ["N=1"],
@@ -70,6 +72,8 @@ def path_of(model, folder):
         return encoder(folder)
     if model in DECODERS:
         return decoder(model, folder)
+    if model in DENSENETS:
+        return make.write(model, batch=1, output=pathlib.Path(folder, f"{model}.onnx"))
     return make_transformer.write(model, folder) if model in TRANSFORMERS else ROOT / "models" / f"{model}.onnx"
 
 

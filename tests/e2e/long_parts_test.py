@@ -22,6 +22,7 @@ import score_zoo  # noqa: E402
 import soak  # noqa: E402
 import triton  # noqa: E402
 import tsan  # noqa: E402
+import vectors  # noqa: E402
 
 
 class LongPartsTest(unittest.TestCase):
@@ -95,6 +96,20 @@ class LongPartsTest(unittest.TestCase):
     def test_a_soak_that_fails_or_ran_out_of_time(self):
         self.assertEqual(self.call(soak, self.program("soak", "exit 1"))[:2], (1, ["0", "1", "0", "0"]))
         self.assertEqual(self.call(soak, self.program("soak", "exit 2"))[:2], (0, ["0", "0", "1", "0"]))
+
+    def test_vectors_of_older_wheels_and_the_programs_own(self):
+        report = """<testsuites><testsuite><testcase value_param="node/a" result="completed"/><testcase value_param="node/b"><failure/></testcase>
+            </testsuite></testsuites>"""
+        passing = report.replace("<failure/>", "").replace('"node/b"', '"node/b" result="completed"')
+        program = self.program("backend", f"""[ -n "$ONNX_CUDNN_VECTORS" ] && answer='{report}' || answer='{passing}'
+            echo "$answer" >"${{2#--gtest_output=xml:}}" """)
+        stand_ins = {"wheels": lambda: {"1.2": "onnx==1.2"}, "listed": lambda: {"1.2": {"node/b": "was wrong"}}, "unpacked": lambda *_: self.folder}
+        with mock.patch.multiple(vectors, **stand_ins), mock.patch.dict(os.environ):
+            os.environ.pop("ONNX_CUDNN_VECTORS", None)
+            code, counts, record = self.call(vectors, program)
+        self.assertEqual((code, counts), (0, ["9", "0", "3", "0"]))
+        rows = [{key: row[key] for key in ("vectors", "passed", "refused", "wrong")} for row in (record["wheels"]["1.2"], record["present"][vectors.PRESENT])]
+        self.assertEqual(rows, [{"vectors": 2, "passed": 1, "refused": 0, "wrong": 1}, {"vectors": 2, "passed": 2, "refused": 0, "wrong": 0}])
 
     def test_units_of_ray_that_failed_run_again(self):
         def call(**failed):

@@ -24,7 +24,11 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(files[0], files[1])
 
     def test_activations_stay_near_unit_size(self):
-        model = make.build("resnet50", batch=1)
+        for network in ("resnet50", "densenet121"):
+            with self.subTest(network):
+                self.check_activations(make.build(network, batch=1))
+
+    def check_activations(self, model):
         names = [node.output[0] for node in model.graph.node if node.op_type in ("Relu", "Gemm")]
         model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name != "logits")
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -67,11 +67,13 @@ class ShapeTablesTest(unittest.TestCase):
         suite = {"suite": "vectors", "passed": 1800, "failed": ["one"], "skipped": 9, "device": "a GPU", "nodes": 12000, "host_nodes": 500}
         self.write("tests-2026-01-01-aaaaaaa.json", [{**suite, "date": "2026-01-01"}])
         self.write("tests-2026-01-02-bbbbbbb.json", [{**suite, "date": "2026-01-02", "passed": 0}, {"suite": "c-api"}])
-        self.write("vectors-2026-01-01-aaaaaaa.json", {"wheels": {"1.2": {"vectors": 5, "passed": 4, "refused": 0, "wrong": 1}, "1.3": {"vectors": 6, "passed": 6, "refused": 0, "wrong": 0}}})
+        self.write("vectors-2026-01-01-aaaaaaa.json", {"wheels": {"1.2": {"vectors": 5, "passed": 4, "refused": 0, "wrong": 1}, "1.3": {"vectors": 6, "passed": 6, "refused": 0, "wrong": 0}},
+                                                        "present": {"1.4": {"vectors": 1900, "passed": 1899, "refused": 1, "wrong": 0}}})  # fmt: skip
         rows = shape_tables.vector_rows(self.folder)
-        self.assertEqual([row[1] for row in rows], ["1,800 of 1,810", "10 of 11"])
+        self.assertEqual([row[1] for row in rows], ["1,800 of 1,810", "1,899 of 1,900", "10 of 11"])
         self.assertIn("on one a GPU", rows[0][0])
-        self.assertIn("1.2, 1.3", rows[1][0])
+        self.assertIn("of the wheel 1.4, CPU device", rows[1][0])
+        self.assertIn("1.2, 1.3", rows[2][0])
 
     def test_the_zoo_counts_models_architectures_and_exporters(self):
         good = {"agrees": True, "agrees_as_partitioned": True, "exporter": "torch dynamo", "segments": 1}

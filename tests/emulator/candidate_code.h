@@ -33,7 +33,7 @@ class CandidateCodeTest : public KernelsTest {
         const auto seed = static_cast<uint32_t>(v->name()[0]);
         inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
       }
-      const auto code = CompileVariant(candidate, {.text = kernel_}, target_);
+      const auto code = CompileVariant(candidate, {.text = kernel_}, compiled_for_);
       ASSERT_TRUE(code.ok()) << code.status() << " " << Describe(candidate);
       EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
           << Describe(candidate);
@@ -41,6 +41,8 @@ class CandidateCodeTest : public KernelsTest {
     }
     EXPECT_EQ(largest, nodes);
   }
+
+  Target compiled_for_ = target_;
 
  private:
   const std::string kernel_;

@@ -54,7 +54,8 @@ CaseGraph GraphOf(const OpCase& c, DType dtype, bool parameters_are_inputs) {
       {.op = c.op,
        .inputs = inputs,
        .attrs = c.attrs,
-       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*")});
+       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*"),
+       .domain = c.domain});
   if (!InferShapes(made.graph).ok()) made.is_valid = false;
   if (made.is_valid && BoundOnlyNode(made.graph) != nullptr) return made;
   for (Value* v : node.outputs()) {
@@ -130,6 +131,7 @@ TEST_F(CaseRowsTest, Pointwise) { Run(PointwiseCases()); }
 TEST_F(CaseRowsTest, Movement) { Run(MovementCases()); }
 TEST_F(CaseRowsTest, MovementErrors) { Run(MovementErrorCases()); }
 TEST_F(CaseRowsTest, Numeric) { Run(NumericCases()); }
+TEST_F(CaseRowsTest, Contrib) { Run(ContribCases()); }
 TEST_F(CaseRowsTest, Quantized) { Run(QuantizedCases()); }
 TEST_F(CaseRowsTest, DataDependent) { Run(DataDependentCases()); }
 TEST_F(CaseRowsTest, Sampling) { Run(SamplingCases()); }

@@ -75,7 +75,8 @@ class EmulatedSessionTest : public ::testing::Test {
 };
 
 Graph SmallResNet18() { return ResNet18({.image = 96, .channel_share = 8}); }
-Graph SmallDenseNet() { return DenseNet({.image = 96, .channel_share = 8}); }
+// A layer adds eight channels, which lie in the tensor that the block grows in.
+Graph SmallDenseNet() { return DenseNet({.image = 96, .channel_share = 4}); }
 
 TEST_F(EmulatedSessionTest, ResNet18InHalfs) {
   ExpectRunsLikeTheCpu(SmallResNet18, PrecisionChoice::kFp16, 5e-3);
@@ -327,44 +328,6 @@ int FailEachCallOnce(Graph (*make)(), cudaError_t error) {
     if (!cuda.failed_call().empty()) continue;
     EXPECT_GT(reported, n / 2);  // of the others most are releases, which are logged
     return n;
-  }
-}
-
-TEST_F(EmulatedSessionTest, EachGpuOfAHostRunsAndALostOneIsLeftOut) {
-  const std::string model =
-      *ModelBytesFromText("g (float[4] x) => (float[4] y) { r = Relu(x) y = Add(r, x) }");
-  const std::vector<float> x = {1, -2, 3, -4}, y = {2, -2, 6, -4};
-  for (const int count : {2, 3, 8}) {
-    for (const bool reruns : {false, true}) {
-      FakeCudaOptions options = EmulatedGpu();
-      options.devices = count;
-      FakeCuda cuda(options);
-      const Session session = Session::LoadBytes(model, {.device = DeviceChoice::kCuda,
-                                                         .devices = {kAllDevices},
-                                                         .rerun_if_lost = reruns})
-                                  .value();
-      for (int run = 0; run < 2 * count; ++run) EXPECT_EQ(RunOnce(session, x, {4}), y);
-      cuda.LoseDevice(1);
-      int failed = 0;
-      for (int run = 0; run < 3 * count; ++run) {
-        auto outputs = session.Run({View(x.data(), {4})});
-        if (outputs.ok()) {
-          EXPECT_EQ(outputs.value()[0].data<float>()[2], 6);
-          continue;
-        }
-        ++failed;
-        EXPECT_EQ(outputs.error().code, ErrorCode::kFailedPrecondition);
-        EXPECT_TRUE(absl::StrContains(outputs.error().message, "the device is lost"));
-      }
-      EXPECT_EQ(failed, reruns ? 0 : 1);
-      const std::vector<DeviceStats> devices = session.stats().devices;
-      ASSERT_EQ(devices.size(), static_cast<size_t>(count));
-      for (int i = 0; i < count; ++i) {
-        EXPECT_EQ(devices[i].device.ordinal, i);
-        EXPECT_EQ(devices[i].is_lost, i == 1);
-        EXPECT_GE(devices[i].runs, i == 1 ? 3 : 4);
-      }
-    }
   }
 }
 

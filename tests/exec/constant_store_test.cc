@@ -59,6 +59,45 @@ TEST(ConstantStoreTest, UsesTheSourcesBytesOnTheCpu) {
   EXPECT_EQ(store.bytes(), 24);
 }
 
+// Has {10, 20, 30} as the form of recipe "doubled" of the tensor that it holds.
+class OneStoredForm final : public StoredForms {
+ public:
+  explicit OneStoredForm(HostTensor source) : source_(std::move(source)) {}
+  bool HoldsSources(const ConstantUse& use) const override {
+    return use.sources[0].raw() == source_.raw();
+  }
+  absl::StatusOr<HostTensor> Find(const ConstantUse& use) const override {
+    if (is_damaged) return absl::InvalidArgumentError("damaged");
+    if (!HoldsSources(use) || use.derived->recipe != "doubled") return HostTensor();
+    return HostTensor::Ints({10, 20, 30});
+  }
+  bool is_damaged = false;
+
+ private:
+  const HostTensor source_;
+};
+
+TEST(ConstantStoreTest, TakesFormsThatAreStored) {
+  CopyingDevice device;
+  const HostTensor held = Ints(1), other = Ints(7);
+  const auto stored = std::make_shared<OneStoredForm>(held);
+  ConstantStore store(device, stored);
+  const Derived unchanged = Unchanged(0, {3}), doubled = Doubled();
+  const ConstantUse uses[] = {{{held}, &doubled}, {{held}, &unchanged}, {{other}, &doubled}};
+  const std::vector<PlacedConstant> placed = {
+      {&uses[0], Space::kDevice}, {&uses[1], Space::kDevice}, {&uses[2], Space::kDevice}};
+  const auto forms = *store.GetAll(placed);
+  const auto second = [&](int i) { return reinterpret_cast<const int64_t*>(forms[i].get())[1]; };
+  EXPECT_EQ(second(0), 20);  // not 4
+  EXPECT_EQ(second(1), 2);
+  EXPECT_EQ(second(2), 4);
+  EXPECT_EQ(*store.Get(uses[0], Space::kDevice), forms[0]);
+  EXPECT_EQ(store.made(), 3);
+  stored->is_damaged = true;
+  ConstantStore again(device, stored);
+  EXPECT_TRUE(absl::IsInvalidArgument(again.GetAll(placed).status()));
+}
+
 TEST(ConstantStoreTest, MakesEqualContentOnce) {
   CopyingDevice device;
   ConstantStore store(device);

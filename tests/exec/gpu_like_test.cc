@@ -72,7 +72,7 @@ TEST_F(GpuLikeTest, StagesWhatTheDeviceDoesNotRead) {
     ASSERT_TRUE(executor->Run({x.data()}, {y.data()}).ok());
     EXPECT_EQ(y, Floats(kElements, 3.0f * static_cast<float>(run)));
   }
-  EXPECT_EQ(executor->staging_bytes(), 4 * kBytes);  // on the device and pinned, both ways
+  EXPECT_EQ(executor->staging_bytes(), 2 * kBytes);  // on the device, both ways
   EXPECT_EQ(StagingBytes(chain.program->graph), 4 * kBytes);
 }
 

@@ -157,6 +157,50 @@ TEST_F(ViewPartsTest, LeavesToAConcatWhatLiesInItsOutput) {
   EXPECT_EQ(LinesAt(inner, "Slice"), Lines({"{Slice} rows > rows"}));
 }
 
+TEST_F(ViewPartsTest, JoinsChannelsThatLieContiguousOrInterleaved) {
+  const auto lines = [&](int64_t images, std::string_view axis) {
+    return LinesAt(GraphWithWeights(absl::StrCat("g (float16[", images, R"(,8,2,4] x) => (y)
+        { a = Relu(x) b = Neg(x) t = Concat<axis = )",
+                                                 axis, R"(>(a, b) y = Relu(t) })")),
+                   "Concat");
+  };
+  const std::string contiguous = "{Concat} rows rows > rows";
+  EXPECT_EQ(lines(1, "1"), Lines({contiguous, "{Concat} 2:2 3:4 1:8^16 2:2 3:4 1:8^16 > last"}));
+  EXPECT_EQ(lines(3, "1"), Lines({"{Concat} 0:3 2:2 3:4 1:8^16 0:3 2:2 3:4 1:8^16 > last"}));
+  EXPECT_EQ(lines(1, "2"), Lines({"{Concat} last last > last"}));
+}
+
+TEST_F(ViewPartsTest, InterleavedPartsBeginInThePixelsOfTheWhole) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float16[3,8,2,4] x) => (y, z)
+      { a = Relu(x) b = Neg(x) t = Concat<axis = 1>(a, b) y = Relu(t)
+        c = Abs(x) u = Concat<axis = 1>(c, t) z = Relu(u) })");
+  const Proposed inner = At(graph, "Concat");
+  EXPECT_EQ(Describe(inner.candidates),
+            Lines({"{Concat} 0:3 2:2 3:4 1:8^24 0:3 2:2 3:4 1:8^24 > 0:3 2:2 3:4 1:16^24"}));
+  ASSERT_EQ(inner.candidates.size(), 1u);
+  const auto step = engine_->Compile(inner.candidates[0], {}, target_)->step();
+  ASSERT_EQ(step->aliases().size(), 2u);
+  EXPECT_EQ(step->aliases()[0].offset, 0);
+  EXPECT_EQ(step->aliases()[1].offset, 16);
+  EXPECT_EQ(step->aliases()[1].kind, Alias::Kind::kInputInOutput);
+}
+
+TEST_F(ViewPartsTest, SaysWhyChannelsAreCopied) {
+  const auto reasons = [&](std::string_view nodes) {
+    return At(GraphWithWeights(absl::StrCat("g (float16[3,8,2,4] x, float16[3,4,2,4] s) => (y) { ",
+                                            nodes, " }")),
+              "Concat")
+        .reasons;
+  };
+  EXPECT_EQ(reasons("a = Relu(x) b = Neg(x) y = Concat<axis = 1>(a, b)"),
+            Lines({"its output is a graph output"}));
+  EXPECT_EQ(reasons("a = Relu(x) b = Neg(s) t = Concat<axis = 1>(a, b) y = Relu(t)"),
+            Lines({"its pixels have 24 bytes, no multiple of 16"}));
+  EXPECT_EQ(reasons("a = Relu(x) b = Neg(x) t = Concat<axis = 3>(a, b) y = Relu(t)"),
+            Lines({"it does not join channels of images"}));
+}
+
 TEST_F(ViewPartsTest, WinsOverAKernelThatCopies) {
   const Graph graph = GraphWithWeights(R"(
       g (float[3,1,2,4,8] x) => (float[1,1,2,4,8] y)

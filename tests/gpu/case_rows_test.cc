@@ -37,7 +37,7 @@ bool HasF32(const OpCase& c) {
 
 std::vector<Row> MakeRows() {
   std::vector<Row> rows;
-  for (const OpCase& c : Joined({AllCases, MovementErrorCases, DataDependentCases})) {
+  for (const OpCase& c : Joined({AllCases, MovementErrorCases, DataDependentCases, ContribCases})) {
     rows.push_back({c});
     if (!HasF32(c)) continue;
     for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) rows.push_back({c, dtype});
@@ -90,7 +90,8 @@ std::optional<Case> MakeCase(const Row& row, Constants constants) {
       {.op = row.test.op,
        .inputs = inputs,
        .attrs = row.test.attrs,
-       .outputs = std::vector<std::string>(std::max<size_t>(1, row.test.expected.size()), "*")});
+       .outputs = std::vector<std::string>(std::max<size_t>(1, row.test.expected.size()), "*"),
+       .domain = row.test.domain});
   if (!InferShapes(made.graph).ok()) return std::nullopt;
   made.node = BoundOnlyNode(made.graph);
   if (made.node != nullptr) return made;

@@ -168,6 +168,7 @@ TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
   for (const bool cuda_graph : {true, false}) {
     const Session session = Load({.cuda_graph = cuda_graph});
     const std::vector<ModelInput> inputs = InputsFor(session);
+    int64_t weight_bytes = 0;
     for (const int threads : {1, kThreads}) {
       SCOPED_TRACE(absl::StrCat(cuda_graph ? "recorded" : "launched", ", threads: ", threads));
       std::vector<std::set<size_t>> of_threads(threads);
@@ -183,6 +184,8 @@ TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
       std::set<size_t> hashes;
       for (const std::set<size_t>& mine : of_threads) hashes.insert(mine.begin(), mine.end());
       EXPECT_EQ(hashes.size(), 1u);
+      if (threads == 1) weight_bytes = session.stats().weight_bytes;
+      EXPECT_EQ(session.stats().weight_bytes, weight_bytes);  // Runs at once share them
       all.insert(hashes.begin(), hashes.end());
     }
   }

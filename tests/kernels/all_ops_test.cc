@@ -18,7 +18,6 @@ const std::map<std::string_view, std::string_view>& NotTaken() {
       {"Col2Im", kLater},
       {"DFT", kLater},
       {"DeformConv", kLater},
-      {"Det", kLater},
       {"DynamicQuantizeLinear", "decomposed into reductions and element-wise ops"},
       {"Einsum", "lower-einsum makes it products"},
       {"GRU", kLater},

@@ -55,6 +55,7 @@ TEST_F(NodeKernelsTest, KeepLayoutsWhereTheOpAllows) {
        {"rows > rows", "rows > last"}},
       {"g (float[1,2,3] x) => (y) <int64[1] a = {2}> { y = CumSum(x, a) }", kRows},
       {"g (float[1,4,4] x) => (y) { y = Trilu(x) }", kRows},
+      {"g (float[2,3,3] x) => (y) { y = Det(x) }", kRows},
       {"g (float[1,8,4,4] x) => (y) { y = Identity(x) }", kBoth},
       {"g (float[1,8,4,4] x) => (y) { y = Flatten(x) }", kRows},
       {"g (float[2,3,4] x) => (y) { y = Transpose(x) }",

@@ -122,7 +122,8 @@ std::optional<Graph> GraphOf(const OpCase& c, DType dtype, bool first_is_constan
       {.op = c.op,
        .inputs = inputs,
        .attrs = c.attrs,
-       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*")});
+       .outputs = std::vector<std::string>(std::max<size_t>(1, c.expected.size()), "*"),
+       .domain = c.domain});
   if (!InferShapes(graph).ok()) return std::nullopt;
   for (Value* v : node.outputs()) graph.AddOutput("y", *v);
   return graph;
@@ -164,15 +165,17 @@ class Trials {
   Runs Of(const OpDef& op, DType dtype) const {
     Runs runs;
     runs.between_programs = RunsBetween({op.domain, op.type}, dtype);
-    if (!op.domain.empty()) return runs;  // case rows are of ONNX's own domain
+    const auto is_of = [&](const OpCase& c) {
+      return c.op == op.type && c.domain == op.domain && c.error.empty();
+    };
     for (const OpCase& c : cases_) {
-      if (c.op != op.type || !c.error.empty()) continue;
+      if (!is_of(c)) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/false)) Try(*graph, runs);
       if (!runs.engines.empty()) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/true)) Try(*graph, runs);
     }
     for (const OpCase& c : data_dependent_) {
-      if (c.op != op.type || !c.error.empty()) continue;
+      if (!is_of(c)) continue;
       if (auto graph = GraphOf(c, dtype, /*first_is_constant=*/false))
         TryBounded(*std::move(graph), runs);
     }
@@ -220,7 +223,8 @@ class Trials {
       runs.of_expansion.emplace(partition.chosen.engine->name());
   }
 
-  const std::vector<OpCase> cases_ = AllCases(), data_dependent_ = DataDependentCases();
+  const std::vector<OpCase> cases_ = Joined({AllCases, ContribCases}),
+                            data_dependent_ = DataDependentCases();
   const OwnedTarget h200_ = *MakeTarget("h200");
 };
 
@@ -312,7 +316,9 @@ constexpr std::string_view kHead =
     "rules of the Engines, and a test compares\nthem. Exceptions: [limits.md](limits.md).\n\n"
     "- **Opsets**: the versions of its definition. Import rewrites older ones as "
     "the newest.\n"
-    "- **Types** of its first input, or output, on the CPU device. Floats: f32, f16, bf16, f64; "
+    "- **CPU device**: the types of its first input, or output, that it runs. Floats: f32, f16, "
+    "bf16, "
+    "f64; "
     "integers: of 8 to 64 bits, with and without sign;\n"
     "  f8: f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz; packed: i4, u4, i2, u2; complex: c64, c128.\n"
     "- **H200**: the Engines that run it in a Program for h200 ([architecture.md]"
@@ -331,7 +337,7 @@ std::string OperatorPage() {
   const std::map<OpKey, std::vector<int>> versions = AllVersions();
   const Trials trials;
   std::string page(kHead);
-  page += "| op | opsets | types | H200 |\n|---|---|---|---|\n";
+  page += "| op | opsets | CPU device: types | H200: Engines |\n|---|---|---|---|\n";
   for (const OpDef* op : AllOps()) {
     if (op->domain == kOwnDomain) continue;
     const auto of_op = versions.find({op->domain, op->type});

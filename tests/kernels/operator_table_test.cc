@@ -45,7 +45,9 @@ TEST(OperatorTableTest, KnowsWhatRunsSomeOps) {
   const std::string page = OperatorPage();
   for (const char* row : {
            "| Relu | 1, 6, 13, 14 | floats, i8, i16, i32, i64 | ",
-           "| Det | 11, 22 | floats | host |",
+           "| Det | 11, 22 | floats | kernel |",
+           "| com.microsoft.Inverse | 1 | f32, f16, f64 | kernel |",
+           "| DFT | 17, 20 | floats | host |",
            "| ConstantOfShape | 9, 20, 21, 23, 24, 25 | i64 | kernel |",
            "| Trilu | 14 | floats, integers, complex, bool | kernel |",
            "| NonMaxSuppression | 10, 11 | f32 | bounded: kernel |",

@@ -19,12 +19,14 @@ struct OpCase {
   std::vector<HostTensor> expected = {};  // NaN equals NaN
   std::string error = {};                 // instead of `expected`: a part of the message
   double tolerance = 0;                   // relative to max(1, |expected|)
+  std::string domain = {};
 };
 
 std::vector<OpCase> PointwiseCases();
 std::vector<OpCase> MovementCases();  // shapes, copies, indices
 std::vector<OpCase> MovementErrorCases();
 std::vector<OpCase> NumericCases();  // products, pools, normalizations, reductions, Resize
+std::vector<OpCase> ContribCases();  // of com.microsoft
 std::vector<OpCase> QuantizedCases();
 std::vector<OpCase> SequenceCases();  // recurrent ops, moves within sequences, spectra
 std::vector<OpCase> SamplingCases();  // images read or written at computed places
@@ -39,7 +41,7 @@ inline std::vector<OpCase> Joined(std::initializer_list<std::vector<OpCase> (*)(
   }
   return all;
 }
-// Of all ops with a reference; all but MovementErrorCases.
+// Of all ops of ONNX with a reference; all but MovementErrorCases.
 inline std::vector<OpCase> AllCases() {
   return Joined(
       {PointwiseCases, MovementCases, NumericCases, QuantizedCases, SequenceCases, SamplingCases});

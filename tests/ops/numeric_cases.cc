@@ -86,6 +86,8 @@ std::vector<OpCase> EinsumCases() {
       row("ij->ji", {I32({1, 2}, {5, 7})}, I32({2, 1}, {5, 7})),
       row("...i,...i->...", {a, F32({1, 2}, {1, 10})}, Row({21, 43})),
       {"Det", {F32({2, 2, 2}, {1, 2, 3, 4, 0, 1, 1, 0})}, {}, {Row({-2, -1})}, {}, 1e-6},
+      {"Det", {F32({3, 3}, {0, 0, 2, 4, 0, 1, 1, 1, 0})}, {}, {F32({}, {8})}, {}, 1e-6},
+      {"Det", {F32({2, 2, 2}, {1, 2, 2, 4, 0, 0, 0, 3})}, {}, {Row({0, 0})}},  // singular
       row("i,j,k->", {Row({1, 2}), Row({3, 4}), Row({5})}, F32({}, {105})),
   };
 }
@@ -357,6 +359,20 @@ std::vector<OpCase> ResizeCases() {
 }
 
 }  // namespace
+
+// The largest element of each column is in another row; a pivot of 0 is divided by.
+std::vector<OpCase> ContribCases() {
+  const auto row = [](Dims dims, const std::vector<double>& x, const std::vector<double>& y) {
+    return OpCase{.op = "Inverse",
+                  .inputs = {F32(dims, x)},
+                  .expected = {F32(dims, y)},
+                  .tolerance = 1e-6,
+                  .domain = "com.microsoft"};
+  };
+  return {row({2, 1, 2, 2}, {1, 2, 3, 4, 0, 2, 4, 0}, {-2, 1, 1.5, -0.5, 0, 0.25, 0.5, 0}),
+          row({3, 3}, {0, 0, 2, 4, 0, 1, 1, 1, 0}, {-0.125, 0.25, 0, 0.125, -0.25, 1, 0.5, 0, 0}),
+          row({2, 2}, {1, 2, 2, 4}, {-kInf, kInf, kInf, -kInf}), row({1, 1}, {0}, {kInf})};
+}
 
 std::vector<OpCase> NumericCases() {
   return Joined({ProductCases, AttentionCases, EinsumCases, PoolCases, NormalizationCases,

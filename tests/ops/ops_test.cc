@@ -42,8 +42,8 @@ void ExpectSame(const HostTensor& found, const HostTensor& expected, double tole
 void RunCases(const std::vector<OpCase>& cases) {
   for (const OpCase& c : cases) {
     SCOPED_TRACE(Describe(c));
-    absl::StatusOr<std::vector<HostTensor>> found =
-        RunOp({c.op, c.inputs, c.attrs, std::max(1, static_cast<int>(c.expected.size()))});
+    absl::StatusOr<std::vector<HostTensor>> found = RunOp(
+        {c.op, c.inputs, c.attrs, std::max(1, static_cast<int>(c.expected.size())), c.domain});
     if (!c.error.empty()) {
       ASSERT_FALSE(found.ok());
       EXPECT_NE(found.status().message().find(c.error), std::string::npos) << found.status();
@@ -58,6 +58,7 @@ void RunCases(const std::vector<OpCase>& cases) {
 TEST(OpsTest, ElementWiseRowsGiveTheirValues) { RunCases(PointwiseCases()); }
 TEST(OpsTest, MovementRowsGiveTheirValues) { RunCases(MovementCases()); }
 TEST(OpsTest, NumericRowsGiveTheirValues) { RunCases(NumericCases()); }
+TEST(OpsTest, ContribRowsGiveTheirValues) { RunCases(ContribCases()); }
 TEST(OpsTest, QuantizedRowsGiveTheirValues) { RunCases(QuantizedCases()); }
 TEST(OpsTest, SequenceRowsGiveTheirValues) { RunCases(SequenceCases()); }
 TEST(OpsTest, SamplingRowsGiveTheirValues) { RunCases(SamplingCases()); }

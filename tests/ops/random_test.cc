@@ -201,6 +201,15 @@ TEST(RandomTest, DropoutScalesWhatItKeeps) {
   }
 }
 
+TEST(RandomTest, DropoutTakesARatioOf8Bits) {
+  const OpRun run = {"Dropout",
+                     {F32({kMany}, std::vector<double>(kMany, 1)),
+                      HostTensor::Of<uint8_t>(DType::kF8E5M2, {}, {0x3a}), Bools({}, {1})},
+                     {{"seed", int64_t{9}}}};
+  const std::vector<double> y = RunForNumbers(run).values;
+  EXPECT_EQ(std::set<double>(y.begin(), y.end()), (std::set<double>{0, 4}));  // a ratio of 0.75
+}
+
 TEST(RandomTest, DropoutNeedsNeitherMaskNorRatio) {
   const OpRun run = {"Dropout",
                      {F32({kMany}, std::vector<double>(kMany, 1)), HostTensor(), Bools({}, {1})},

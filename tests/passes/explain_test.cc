@@ -202,6 +202,8 @@ TEST_F(ExplainTest, NamesFormats) {
   EXPECT_EQ(FormatName({Format::RowMajor(image)}, image), "NCHW");
   EXPECT_EQ(FormatName({Format::ChannelsLast(image)}, image), "NHWC");
   EXPECT_EQ(FormatName({Format::ChannelsLast(image, 4)}, image), "NHWC4");
+  const Format part = Format::Of({{2, 1, 4, 4}, {3, 1, 5, 5}, {1, 1, 3, 8}});
+  EXPECT_EQ(FormatName({part}, image), "NHWC^8");
   EXPECT_EQ(FormatName({Format::RowMajor(row), Space::kHost}, row), "row-major, host");
   const int order[] = {3, 2, 1, 0};
   EXPECT_EQ(FormatName({Format::Permuted(image, order)}, image), "3:5 2:4 1:3");

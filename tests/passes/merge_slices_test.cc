@@ -78,6 +78,33 @@ TEST(MergeSlicesTest, LeavesAConcatWithOtherUsers) {  // DenseNet would get O(nÂ
                   "the Concat before has other users");
 }
 
+TEST(MergeSlicesTest, NestsConcatsThatBeginAlike) {  // as in a DenseNet: O(n) inputs in all
+  ExpectRewrite(MergeSlices(), R"(
+      g (float[1,2] a, float[1,2] b, float[1,2] c, float[1,2] d)
+        => (float[1,4] t, float[1,6] u, float[1,8] v)
+      { t = Concat<axis = 1>(a, b)
+        u = Concat<axis = -1>(a, b, c)
+        s = Concat<axis = 1>(a, b, c, d)
+        v = Relu(s) })",
+                R"(g (f32[1,2] a, f32[1,2] b, f32[1,2] c, f32[1,2] d)
+                   => (f32[1,4] t, f32[1,6] u, f32[1,8] v) {
+        t = Concat<axis = 1>(a, b)
+        u = Concat<axis = -1>(t, c)
+        s = Concat<axis = 1>(u, d)
+        v = Relu(s) })");
+}
+
+TEST(MergeSlicesTest, LeavesConcatsThatDoNotBeginAlike) {
+  const char* const texts[] = {// another order; another axis; shapes
+                               R"(g (float[2,2] a, float[2,2] b) => (float[2,4] y, float[2,6] z)
+         { t = Concat<axis = 1>(a, b) y = Relu(t) u = Concat<axis = 1>(b, a, b) z = Relu(u) })",
+                               R"(g (float[2,2] a, float[2,2] b) => (float[4,2] y, float[2,6] z)
+         { t = Concat<axis = 0>(a, b) y = Relu(t) u = Concat<axis = 1>(a, b, b) z = Relu(u) })",
+                               R"(g (float[2] a, float[2] b) => (float[4] y, float[6] z)
+         { t = Concat<axis = 0>(a, b) y = Relu(t) u = Concat<axis = 0>(a, b, b) z = Relu(u) })"};
+  for (const char* text : texts) ExpectNoRewrite(MergeSlices(), text, "");
+}
+
 TEST(MergeSlicesTest, LeavesAConcatOfAnotherAxis) {
   ExpectNoRewrite(MergeSlices(), R"(
       g (float[2,2] a, float[2,2] b, float[4,2] c) => (float[4,4] y)

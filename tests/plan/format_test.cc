@@ -56,6 +56,15 @@ TEST(FormatTest, DroppedAxisHandsItsPitchOn) {
   EXPECT_EQ(format.Offset({1, 0, 2}), 17);
 }
 
+TEST(FormatTest, CountsItsOwnLanes) {
+  const Format part = Format::Of({{2, 1, 2, 2}, {3, 1, 2, 2}, {1, 1, 3, 4}});
+  EXPECT_EQ(part.lanes(), 15);
+  EXPECT_EQ(part.own_lanes(), 12);
+  EXPECT_EQ(part.own_bytes(DType::kF16), 24);
+  EXPECT_EQ(part.WithoutForeignLanes(), Format::ChannelsLast({1, 3, 2, 2}));
+  EXPECT_EQ(Format::ChannelsLast({1, 3, 2, 2}, 4).own_lanes(), 16);
+}
+
 TEST(FormatTest, OutermostPitchMeansNothing) {
   EXPECT_EQ(Format::Of({{0, 1, 2, 9}, {1, 1, 3, 3}}), Format::RowMajor({2, 3}));
 }

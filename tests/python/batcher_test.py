@@ -127,3 +127,14 @@ class DevicesTest(unittest.TestCase):
         s = session()
         s.run(None, feed(1))
         self.assertEqual([(d.device_id, d.runs, d.running, d.is_lost) for d in s._session.stats().devices], [(0, 1, 0, False)])
+
+    def test_a_warm_up_builds_what_the_first_run_needs(self):
+        s = session()
+        s.warm_up(feed(1), 2)
+        self.assertEqual((s.stats().programs_built, s.stats().devices[0].runs), (1, 0))
+        np.testing.assert_array_equal(s.run(["sum"], feed(1))[0], feed(1)["a"] + feed(1)["b"])
+        self.assertEqual((s.stats().programs_built, s.stats().devices[0].runs), (1, 1))
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected 2 inputs"):
+            s.warm_up({"a": feed(1)["a"]})
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected 1 run at once or more, found 0"):
+            s.warm_up(feed(1), 0)

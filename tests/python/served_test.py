@@ -88,7 +88,7 @@ class LoadTest(ServedTestCase):
     def test_each_batch_size_is_warm(self):
         served = self.plus_one(("N", 3), max_batch=6)
         self.assertEqual(served.warmed, ["x[1, 3]", "x[2, 3]", "x[4, 3]", "x[6, 3]"])
-        self.assertEqual(served.stats()["programs"], 4)
+        self.assertEqual((served.stats()["programs"], served.stats()["runs"]), (4, 0))
         self.assertEqual(self.plus_one(("N", 3), max_batch=6, batch_sizes=[3]).warmed, ["x[3, 3]", "x[6, 3]"])
 
     def test_sizes_of_other_dims_are_said(self):

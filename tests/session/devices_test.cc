@@ -27,6 +27,11 @@ class LosableDevice final : public ForwardingDevice {
   explicit LosableDevice(const std::atomic<bool>& is_lost)
       : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), is_lost_(is_lost) {}
   bool is_lost() const override { return is_lost_; }
+  absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) override {
+    peers.push_back(peer);
+    return ForwardingDevice::CopyFromPeer(to, from, peer, bytes);
+  }
+  static inline std::vector<int> peers;  // of all copies, of all devices
 
  private:
   const std::atomic<bool>& is_lost_;
@@ -34,7 +39,8 @@ class LosableDevice final : public ForwardingDevice {
 
 class DevicesTest : public testing::Test {
  protected:
-  Session Make(int count, const SessionOptions& options = {}) {
+  void SetUp() override { LosableDevice::peers.clear(); }
+  Session Make(int count, const SessionOptions& options = {}, std::string_view text = kRelu) {
     std::vector<OpenedDevice> opened;
     for (int i = 0; i < count; ++i) {
       hooks_.emplace_back();
@@ -43,7 +49,7 @@ class DevicesTest : public testing::Test {
                         .target = HookTarget(hooks_.back()),
                         .ordinal = i});
     }
-    return SessionMaker::Make(kRelu, options, std::move(opened)).value();
+    return SessionMaker::Make(text, options, std::move(opened)).value();
   }
   // The device loses itself at its next launch.
   void LoseAtLaunch(int i) {
@@ -157,6 +163,49 @@ TEST_F(DevicesTest, ARunGoesWhereItsArgumentsLie) {
   lost_[2] = true;
   ExpectError(session.Run({third.view()}), ErrorCode::kFailedPrecondition,
               "CUDA device 2, where the inputs or outputs are, is lost");
+}
+
+// The first argument in a GPU's memory that the Session uses says where.
+TEST_F(DevicesTest, InputsOnOtherDevicesAreCopied) {
+  const Session session =
+      Make(3, {}, "g (float[N] a, float[N] b) => (float[N] y) { y = Add(a, b) }");
+  const std::vector<float> x = {3, -3};
+  const Tensor a = session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, 2}).value();
+  const Tensor b = session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, 1}).value();
+  std::vector<float> y(2);
+  ASSERT_TRUE(session.Run({a.view(), b.view()}, {View(y.data(), {2})}).ok());
+  EXPECT_EQ(y, std::vector<float>({6, -6}));
+  EXPECT_EQ(LosableDevice::peers, std::vector<int>({1}));
+  TensorView of_no_session = a.view();
+  of_no_session.device.ordinal = 7;
+  auto outputs = session.Run({of_no_session, b.view()});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_EQ(outputs.value()[0].data<float>()[0], 6);
+  EXPECT_EQ(LosableDevice::peers, std::vector<int>({1, 7}));
+  EXPECT_EQ(RunsOf(session), Counts({0, 1, 1}));
+  int stream = 0;
+  ExpectError(session.Run({a.view(), b.view()}, RunOptions{.stream = &stream}),
+              ErrorCode::kInvalidArgument, "input 1 is in memory of CUDA device 1 and is copied");
+  ExpectError(session.Bind({a.view(), b.view()}, {a.view()}), ErrorCode::kInvalidArgument,
+              "found memory of CUDA device 1");
+}
+
+TEST_F(DevicesTest, AWarmUpIsOfEveryDevice) {
+  const Session session = Make(3);
+  const std::vector<float> x = {3, -3};
+  lost_[2] = true;
+  ASSERT_TRUE(session.WarmUp({View(x.data(), {2})}, /*runs_at_once=*/4).ok());
+  EXPECT_EQ(session.stats().programs_built, 2);
+  EXPECT_EQ(session.stats().graph_captures, 2 * 2);
+  EXPECT_EQ(RunsOf(session), Counts({0, 0, 0}));
+  for (int run = 0; run < 4; ++run) ExpectRight(session);
+  ASSERT_TRUE(session.WarmUp({View(x.data(), {2})}, 4).ok());
+  EXPECT_EQ(session.stats().graph_captures, 2 * 2);
+  ExpectError(session.WarmUp({View(x.data(), {2})}, 0), ErrorCode::kInvalidArgument,
+              "expected 1 run at once or more, found 0");
+  for (int i = 0; i < 3; ++i) lost_[i] = true;
+  ExpectError(session.WarmUp({View(x.data(), {2})}), ErrorCode::kFailedPrecondition,
+              "all 3 devices of the session are lost");
 }
 
 // Otherwise a caller who asks before each Run would run on every other device alone.

@@ -21,6 +21,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/forwarding_device.h"
 #include "tests/support/late_engine.h"
+#include "tests/support/proposed.h"
 #include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
@@ -232,6 +233,23 @@ TEST_F(FirstProgramTest, EachSetOfShapesHasItsOwn) {
   EXPECT_EQ(session.stats().builds.size(), 4u);
 }
 
+TEST_F(FirstProgramTest, ABucketOfShapesHasItsOwn) {
+  SessionOptions options;
+  options.shape_buckets = {"all"};
+  const Session session = Make(/*cudnn_ms=*/0, /*kernel_ms=*/3, options);
+  EXPECT_FALSE(RanGenerated(session));  // though nothing may be compiled yet
+  LetCompile();
+  ASSERT_TRUE(HasNote(session, ": it serves from now on")) << Notes(session);
+  EXPECT_TRUE(absl::StrContains(Notes(session), "background build of x[16]")) << Notes(session);
+  EXPECT_TRUE(RanGenerated(session));
+  const SessionStats stats = session.stats();
+  EXPECT_EQ(stats.padded_runs, 2);
+  EXPECT_EQ(stats.programs_built, 1);
+  ASSERT_EQ(stats.builds.size(), 2u);
+  EXPECT_TRUE(stats.builds[0].is_quick);
+  EXPECT_FALSE(stats.builds[1].is_quick);
+}
+
 TEST_F(FirstProgramTest, ASlowerBestProgramIsNotTaken) {
   const Session session = Make(/*cudnn_ms=*/3, /*kernel_ms=*/0);
   LetCompile();
@@ -268,6 +286,23 @@ TEST_F(FirstProgramTest, ATuneBudgetInTheForegroundContradictsIt) {
                          {.tune_budget_s = 1, .first_program = FirstProgram::kQuick});
   EXPECT_EQ(session.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(absl::StrContains(session.status().message(), "expected kBackground"));
+}
+
+// By the rules and prices of an H200.
+TEST(FirstProgramOnAnH200Test, TakesAKernelOfOursForAProduct) {
+  const auto engine_of = [](FirstProgram first_program) {
+    Graph graph =
+        GraphWithWeights("g (float[512,512] x, float[512,512] w) => (y) { y = MatMul(x, w) }");
+    const auto model = LoadedModel::Create(
+        std::move(graph), {.precision = PrecisionChoice::kStrict, .first_program = first_program},
+        /*load_ms=*/0, SessionMaker::Open().value());
+    const TensorView x = {.dtype = DType::kF32, .shape = {512, 512}};
+    const auto pool = (*model)->Prepare({&x}, /*callers_stream=*/nullptr);
+    EXPECT_TRUE(pool.ok()) << pool.status();
+    return std::string((*pool)->program().partitions[0].chosen.engine->name());
+  };
+  EXPECT_EQ(engine_of(FirstProgram::kBest), "gemm");
+  EXPECT_EQ(engine_of(FirstProgram::kQuick), "kernel");
 }
 
 TEST(FirstProgramOnTheCpuTest, HasNoEffect) {

@@ -332,12 +332,13 @@ TEST(GpuLikeSessionTest, TakesDeviceMemoryWithAndWithoutAGraph) {
   }
 }
 
-TEST(GpuLikeSessionTest, RefusesMemoryOfAnotherDevice) {
+TEST(GpuLikeSessionTest, BindingsRefuseMemoryOfAnotherDevice) {
   const Session session = MakeSession();
   const std::vector<float> x = Ramp(0);
   TensorView view = View(x.data(), {kN});
   view.device = {DeviceKind::kCuda, 1};
-  EXPECT_EQ(session.Run({view}).error().message,
+  std::vector<float> y(kN);
+  EXPECT_EQ(session.Bind({view}, {View(y.data(), {kN})}).error().message,
             "input \"x\": expected memory of the host or of CUDA device 0, found memory of CUDA "
             "device 1");
   const Session words = MakeSession("g (string[1] x) => (string[1] y) { y = Identity(x) }");

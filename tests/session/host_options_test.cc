@@ -82,7 +82,8 @@ TEST(HostOptionsTest, MemoryBelongsToTheDeviceOfTheOrdinal) {
   EXPECT_TRUE(session.Run({x.view()}).ok());
   TensorView other = x.view();
   other.device.ordinal = 0;
-  const auto refused = session.Run({other});
+  Tensor y = session.ToDevice(View(kX.data(), {2})).value();
+  const auto refused = session.Bind({other}, {y.view()});
   ASSERT_FALSE(refused.ok());
   EXPECT_TRUE(absl::StrContains(refused.error().message,
                                 "expected memory of the host or of CUDA device 2, found memory of "

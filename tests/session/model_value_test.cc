@@ -51,6 +51,26 @@ TEST(ModelValueTest, TensorsRunByPositionAndByName) {
   }
 }
 
+TEST(ModelValueTest, SequencesAndOptionalsComeBack) {
+  const Session session = LoadText(R"(
+      g (seq(float[2]) xs, optional(float[2]) maybe, float[2] x)
+          => (seq(float[2]) ys, optional(float[2]) same, optional(float[2]) held) {
+        ys = Identity(xs)
+        same = Identity(maybe)
+        held = Optional(x) })");
+  auto outputs = session.RunValues({{"xs", ModelValue::Sequence({Pair(1, 2), Pair(3, 4)})},
+                                    {"maybe", ModelValue::Optional()},
+                                    {"x", Pair(5, 6)}});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const std::vector<ModelValue>& values = outputs.value();
+  ASSERT_EQ(values[0].elements().size(), 2u);
+  EXPECT_EQ(values[0].elements()[1].tensor().data<float>()[0], 3);
+  EXPECT_EQ(values[1].kind(), ValueKind::kOptional);
+  EXPECT_TRUE(values[1].elements().empty());
+  ASSERT_EQ(values[2].elements().size(), 1u);
+  EXPECT_EQ(values[2].elements()[0].tensor().data<float>()[1], 6);
+}
+
 TEST(ModelValueTest, OtherKindsAreInvalid) {
   const Session session = LoadText(kSub);
   ExpectError(session.RunValues({Pair(1, 2), ModelValue::Optional(Pair(1, 2))}),

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -42,6 +43,27 @@ TEST_F(ProgramTableTest, OneBuilderPerKeyOtherThreadsShareItsResult) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(builds, 1);
   for (const auto& pool : pools) EXPECT_EQ(pool, pools[0]);
+}
+
+// Each of two would wait for ever for what the other one holds.
+TEST_F(ProgramTableTest, TwoCallersGetAllExecutorsOneAfterTheOther) {
+  const auto pool = *NewPool(/*max_executors=*/3);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        std::set<const Executor*> executors;
+        const absl::Status all = pool->ForEach(5, [&](Executor& executor) {
+          executors.insert(&executor);
+          return absl::OkStatus();
+        });
+        EXPECT_TRUE(all.ok()) << all;
+        EXPECT_EQ(executors.size(), 3u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool->made(), 3);
 }
 
 TEST_F(ProgramTableTest, BuildingOneKeyDoesNotBlockAnother) {

@@ -58,6 +58,9 @@ class ForwardingDevice : public Device {
   absl::StatusOr<bool> ReadsDirectly(const void* data) override {
     return device_->ReadsDirectly(data);
   }
+  absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) override {
+    return device_->CopyFromPeer(to, from, peer, bytes);
+  }
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
     return device_->Allocate(bytes, space);
   }

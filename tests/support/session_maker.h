@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +17,9 @@
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/loading_model.h"
 #include "runtime/session/model_replicas.h"
+#include "runtime/tune/plan_cache.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
 
@@ -48,6 +51,29 @@ struct SessionMaker {
     if (!options.tune_worker.empty()) tuning.source.bytes = bytes;
     ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), options, 0,
                                                      *std::move(opened), std::move(tuning)));
+    return Session(std::move(model));
+  }
+  // Of a file, as Session::Load reads it, with the plans of a compiled model alone.
+  static absl::StatusOr<Session> Load(const std::string& path, const SessionOptions& asked,
+                                      absl::StatusOr<OpenedDevice> opened = Open()) {
+    RETURN_IF_ERROR(opened.status());
+    ASSIGN_OR_RETURN(LoadingModel loading, LoadingModel::Open({.path = path}));
+    const SessionOptions options = loading.OptionsFor(asked);
+    RETURN_IF_ERROR(loading.Read(options));
+    TuneSetup tuning;
+    if (loading.compiled() != nullptr) {
+      ASSIGN_OR_RETURN(PlanFile plans, loading.compiled()->Plans());
+      ASSIGN_OR_RETURN(std::unique_ptr<PlanCache> cache, PlanCache::Open(""));
+      cache->AddEntries(std::move(plans));
+      std::promise<absl::StatusOr<std::unique_ptr<PlanCache>>> read;
+      read.set_value(std::move(cache));
+      tuning.plan_cache = read.get_future();
+    }
+    ASSIGN_OR_RETURN(OptimizedGraph optimized,
+                     loading.OptimizeForLast(options, opened->target.target));
+    ASSIGN_OR_RETURN(auto model,
+                     LoadedModel::Create(std::move(optimized), options, loading.load_ms(),
+                                         *std::move(opened), std::move(tuning)));
     return Session(std::move(model));
   }
   // On several devices.

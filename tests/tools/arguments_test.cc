@@ -99,6 +99,20 @@ TEST_F(ArgumentsTest, ValuesOfTheWrongTypeAreAnsweredInOneLine) {
   ExpectFails(Run(ONNX_CUDNN_BENCH, "shift.onnx --seconds x"), 1, "--seconds: expected a number");
 }
 
+TEST_F(ArgumentsTest, ADeviceMayHaveANumber) {
+  std::vector<int> devices;
+  EXPECT_EQ(ParseDevice("cuda", devices).value(), DeviceChoice::kCuda);
+  EXPECT_TRUE(devices.empty());
+  EXPECT_EQ(ParseDevice("cuda:1", devices).value(), DeviceChoice::kCuda);
+  EXPECT_EQ(devices, std::vector<int>({1}));
+  for (const char* text : {"cuda:", "cuda:-1", "cuda:x", "cpu:1"}) {
+    devices.clear();
+    EXPECT_EQ(ParseDevice(text, devices).status().message(),
+              absl::StrCat("--device: expected auto, cpu or cuda, found ", text));
+  }
+  ExpectFails(RunTool("shift.onnx --device cuda:1 --devices 0"), 1, "expected one of them");
+}
+
 TEST_F(ArgumentsTest, UnknownFlagsAreAnswered) {
   ExpectFails(RunTool("shift.onnx --verfy a.npz"), 1,
               "unknown flag --verfy: did you mean --verify?, see --help");

@@ -14,7 +14,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/file.h"
+#include "tests/support/session_maker.h"
 #include "tests/tools/programs_fixture.h"
+#include "tools/common/inputs.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -81,6 +83,28 @@ TEST(LoadRecordTest, KeepsUpIfNearlyAllIsServedInTime) {
   EXPECT_FALSE(with([](LoadRecord& r) { r.achieved_qps = 85; }));
   EXPECT_FALSE(with([](LoadRecord& r) { r.refused = 1; }));
   EXPECT_FALSE(with([](LoadRecord& r) { r.failed = 1; }));
+}
+
+// Of requests of one row that two devices run two at a time.
+TEST(WarmUpForLoadTest, EachDeviceHasCapturedWhatALoadRuns) {
+  std::vector<OpenedDevice> opened;
+  for (int i = 0; i < 2; ++i) {
+    opened.push_back(SessionMaker::Open().value());
+    opened.back().ordinal = i;
+  }
+  const Session session = SessionMaker::Make("g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }",
+                                             {}, std::move(opened))
+                              .value();
+  const std::vector<ModelInput> made = MakeInputs(session.inputs(), {.batch = 1}).value();
+  ASSERT_TRUE(WarmUpForLoad(session, made, /*max_batch=*/5, /*runs_at_once=*/4).ok());
+  EXPECT_EQ(session.stats().programs_built, 2 * 4);  // 1, 2, 4 and 5 rows
+  EXPECT_EQ(session.stats().graph_captures, 2 * 4 * 2);
+  const std::vector<float> x(2 * 5, 1);
+  for (const int64_t rows : {1, 2, 4, 5}) {
+    for (int run = 0; run < 4; ++run) ASSERT_TRUE(session.Run({View(x.data(), {rows, 2})}).ok());
+  }
+  EXPECT_EQ(session.stats().programs_built, 2 * 4);
+  EXPECT_EQ(session.stats().graph_captures, 2 * 4 * 2);
 }
 
 constexpr std::string_view kLoads = "shift.onnx --device cpu --precisions strict --seconds 0.3 ";

@@ -1,6 +1,7 @@
 """gpu_load.py --bin BIN --backend BACKEND MODEL [options]: runs of a model on a GPU through Triton next to onnx-cudnn-bench, both with data in the GPU's memory
 and the same number of Runs at once. Clients are processes of their own, whose inputs and outputs are in CUDA shared memory, so that a request carries names alone.
-Each first compares an output with that of a request in the plain body. Prints a JSON list, one record for each batch size. Runs in the environment of server.py."""
+Each first compares an output with that of a request in the plain body. Unloading a model gives its memory back. Prints a JSON list, one record for each batch size.
+Runs in the environment of server.py."""
 
 import argparse
 import base64
@@ -29,6 +30,7 @@ parameters {{ key: "batch_sizes" value {{ string_value: "{batch}" }} }}
 """
 INPUT_BYTES, OUTPUT_BYTES = 3 * 224 * 224 * 4, 1000 * 4  # of a row
 READY_S = 60  # for all clients to have compared their outputs
+MOST_LEFT_MB = 256  # of GPU memory after the first and after the last model: kernels that only later ones load
 
 
 def succeed(*codes):
@@ -128,6 +130,20 @@ def by_bench(batch, options, folder):
     return json.loads(output.read_text())[0]["images_per_s"]
 
 
+def used_mb():
+    """Memory of GPU 0 that all processes hold."""
+    query = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    return int(subprocess.run(query, check=True, capture_output=True, text=True).stdout)
+
+
+def check_given_back(records):
+    for record in records:
+        if record["unloaded_mb"] >= record["loaded_mb"]:
+            raise AssertionError(f"unloading gave nothing back: {record}")
+    if records[-1]["unloaded_mb"] > records[0]["unloaded_mb"] + MOST_LEFT_MB:
+        raise AssertionError(f"memory is left after models were unloaded: {[record['unloaded_mb'] for record in records]} MB")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=pathlib.Path)
@@ -157,16 +173,20 @@ def main():
                 model = f"b{batch}"
                 server.http.load_model(model)
                 triton = through_triton(server, model, names, batch, options)
+                loaded = used_mb()
                 server.http.unload_model(model)
                 server.wait(lambda m=model: server.metric("onnx_cudnn_runs", m, device="cuda:0") is None)
+                unloaded = used_mb()
                 bench = by_bench(batch, options, folder)
                 records.append({"who": "triton", "model": options.model.stem, "precision": options.precision, "batch": batch, "threads": options.threads,
                                 "triton_images_per_s": round(triton, 1), "bench_images_per_s": round(bench, 1), "share": round(triton / bench, 3),
+                                "loaded_mb": loaded, "unloaded_mb": unloaded,
                                 "commit": options.commit, "run": options.run, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     text = json.dumps(records, indent=1)
     print(text)
     if options.output is not None:
         options.output.write_text(text + "\n")
+    check_given_back(records)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,32 @@ void Write(const std::string& path, const std::vector<PlanEntry>& entries) {
 
 std::string Content(const std::string& path) { return ReadFile(path, 1 << 20).value(); }
 
+TEST(PlanFileTest, SurvivesItsText) {
+  PlanFile file;
+  file.entries[{"h200", "a"}] = Entry("a", 2);
+  file.failed[{"h200", "b", "v"}] = Failed("b", "v");
+  const std::string text = PlanFileText(file);
+  const absl::StatusOr<PlanFile> read = ParsePlanFile(text, "m.ocp");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(PlanFileText(*read), text);
+  EXPECT_EQ(read->entries.size(), 1u);
+  EXPECT_EQ(read->failed.size(), 1u);
+  const absl::Status wrong = ParsePlanFile("{}", "m.ocp").status();
+  EXPECT_TRUE(absl::StrContains(wrong.message(), "m.ocp: expected the format")) << wrong;
+}
+
+TEST(PlanFileTest, EntriesThatWereAddedNeedNoSave) {
+  const TempFolder folder;
+  const std::string path = folder.path("plans.json");
+  const auto cache = PlanCache::Open(path).value();
+  PlanFile file;
+  file.entries[{"h200", "a"}] = Entry("a", 2);
+  cache->AddEntries(file);
+  EXPECT_EQ(cache->FindUs("h200", "a"), 2);
+  ASSERT_TRUE(cache->Save().ok());
+  EXPECT_FALSE(Exists(path).value());
+}
+
 class PlanCacheTest : public testing::Test {
  protected:
   PlanFile Read() const {

@@ -104,7 +104,11 @@ def vector_rows(folder):
         rows.append([f"{link(file, 'vectors')} of the present wheel, on one {suite['device']}", f"{suite['passed']:,} of {count:,}",
                      f"{suite['nodes']:,} nodes, of which {suite['host_nodes']:,} run on the host"])  # fmt: skip
     for file in newest_files(folder, "vectors-*.json").values():
-        wheels = json.loads(file.read_text())["wheels"]
+        record = json.loads(file.read_text())
+        for version, wheel in record.get("present", {}).items():
+            rows.append([f"{link(file, 'vectors')} of the wheel {version}, CPU device and as Programs for an H200", f"{wheel['passed']:,} of {wheel['vectors']:,}",
+                         f"{wheel['refused']} refused"])  # fmt: skip
+        wheels = record["wheels"]
         count, passed, refused, wrong = (sum(wheel[key] for wheel in wheels.values()) for key in ("vectors", "passed", "refused", "wrong"))
         rows.append([f"{link(file, 'vectors')} of the wheels {', '.join(wheels)}, CPU device and as Programs for an H200", f"{passed:,} of {count:,}",
                      f"{refused} refused, {wrong} fail, which ONNX corrected later"])  # fmt: skip

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -16,7 +17,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "onnx_cudnn/batcher.h"
+#include "runtime/base/batch_rows.h"
+#include "runtime/base/result_status.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/host_tensor.h"
 #include "tools/common/elements.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/inputs.h"
@@ -103,9 +107,52 @@ struct Server {
   }
 };
 
+// The rows of `tensor` over and over, as many as `rows`.
+HostTensor WithRows(const HostTensor& tensor, int64_t rows) {
+  Dims dims = tensor.dims();
+  const int64_t given = std::exchange(dims[0], rows);
+  if (tensor.dtype() == DType::kString) {
+    const std::vector<std::string>& strings = tensor.strings();
+    std::vector<std::string> repeated;
+    const int64_t count = ElementsOf(dims);
+    for (int64_t i = 0; i < count; ++i) repeated.push_back(strings[i % strings.size()]);
+    return HostTensor::Strings(std::move(dims), std::move(repeated));
+  }
+  HostTensor repeated = HostTensor::Allocate(tensor.dtype(), std::move(dims));
+  const int64_t row_bytes = tensor.bytes() / given;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(static_cast<std::byte*>(repeated.mutable_raw()) + row * row_bytes,
+                static_cast<const std::byte*>(tensor.raw()) + row % given * row_bytes, row_bytes);
+  }
+  return repeated;
+}
+
+absl::StatusOr<Session> Load(const LoadRequest& request) {
+  SessionOptions options = request.bench.session;
+  // A Program for each size of a batch, an arena for each thread.
+  const auto sizes =
+      static_cast<int>(BatchRows({}, std::max<int64_t>(request.max_batch, 1)).size());
+  options.max_programs = std::max(options.max_programs, sizes);
+  options.max_executors_per_program =
+      std::max(options.max_executors_per_program, request.bench.threads);
+  return LoadSession(request.bench.model, options);
+}
+
+absl::Status AddBatcher(Server& server, const LoadRequest& request, int threads) {
+  BatcherOptions options;
+  options.max_batch = request.max_batch;
+  options.max_delay = std::chrono::microseconds(std::llround(1e3 * request.max_delay_ms));
+  options.max_queued = std::max<int64_t>(options.max_queued, kMostWaiting * server.record.batch);
+  options.threads = threads;
+  Result<Batcher> batcher = Batcher::Create(server.session, options);
+  if (!batcher.ok()) return ToStatus(batcher.error());
+  server.batcher.emplace(std::move(batcher).value());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Open(const LoadRequest& request) {
   const BenchRequest& bench = request.bench;
-  ASSIGN_OR_RETURN(Session session, LoadSession(bench.model, bench.session));
+  ASSIGN_OR_RETURN(Session session, Load(request));
   auto server = std::make_unique<Server>(Server{std::move(session)});
   ASSIGN_OR_RETURN(server->made, MakeInputs(server->session.inputs(),
                                             {.shapes = bench.shapes, .batch = bench.batch}));
@@ -118,34 +165,19 @@ absl::StatusOr<std::unique_ptr<Server>> Open(const LoadRequest& request) {
   RETURN_IF_ERROR(server->RunOnce());
   server->record = RecordOf(server->session, bench, rows);
   server->record.setup_s = absl::ToDoubleSeconds(absl::Now() - start);
+  const auto devices = static_cast<int>(server->session.stats().devices.size());
+  int runs_at_once = bench.threads;
+  if (request.max_batch > 0) {
+    if (bench.threads == 1) runs_at_once = 2 * devices;
+    RETURN_IF_ERROR(AddBatcher(*server, request, runs_at_once));
+  } else {
+    server->workers = std::make_unique<Workers>(runs_at_once);
+  }
+  RETURN_IF_ERROR(WarmUpForLoad(server->session, server->made, request.max_batch, runs_at_once));
   const absl::Time warm = absl::Now();
   for (int i = 0; i < kWarmUpRuns; ++i) RETURN_IF_ERROR(server->RunOnce());
   server->alone_ms = absl::ToDoubleMilliseconds(absl::Now() - warm) / kWarmUpRuns;
-  if (request.max_batch == 0) {
-    server->workers = std::make_unique<Workers>(bench.threads);
-    return server;
-  }
-  BatcherOptions options;
-  options.max_batch = request.max_batch;
-  options.max_delay = std::chrono::microseconds(std::llround(1e3 * request.max_delay_ms));
-  options.max_queued = std::max<int64_t>(options.max_queued, kMostWaiting * rows);
-  options.threads = bench.threads == 1 ? 0 : bench.threads;
-  Result<Batcher> batcher = Batcher::Create(server->session, options);
-  if (!batcher.ok()) return ToStatus(batcher.error());
-  server->batcher.emplace(std::move(batcher).value());
   return server;
-}
-
-// Builds the Programs of every size of a batch, which a load would wait for.
-absl::Status WarmUpSizes(Server& server, int64_t max_batch) {
-  const int64_t rows = server.record.batch;
-  for (int64_t size = rows; server.batcher.has_value() && size <= max_batch; size *= 2) {
-    const std::vector<double> at_once(size / rows, 0.0);
-    const ServedLoad served =
-        OfferLoad(at_once, [&](RequestEnded ended) { server.Submit(std::move(ended)); });
-    RETURN_IF_ERROR(served.first_error);
-  }
-  return absl::OkStatus();
 }
 
 //   seed  of the arrivals
@@ -262,13 +294,34 @@ ServedLoad OfferLoad(absl::Span<const double> arrivals_s,
   return shared->served;
 }
 
+absl::Status WarmUpForLoad(const Session& session, const std::vector<ModelInput>& made,
+                           int64_t max_batch, int runs_at_once) {
+  const bool has_rows = !made.empty() && !made[0].tensor.dims().empty();
+  const int64_t least = has_rows ? made[0].tensor.dims()[0] : 1;
+  std::vector<int64_t> sizes = {least};
+  if (max_batch > 0 && least > 0) {
+    for (const int64_t rows : BatchRows({}, max_batch)) {
+      if (rows > least) sizes.push_back(rows);
+    }
+  }
+  for (const int64_t rows : sizes) {
+    std::vector<HostTensor> tensors;
+    std::vector<NamedView> inputs;
+    for (const ModelInput& input : made) {
+      tensors.push_back(rows == least ? input.tensor : WithRows(input.tensor, rows));
+      inputs.emplace_back(input.name, ViewOf(tensors.back()));
+    }
+    RETURN_IF_ERROR(StatusOf(session.WarmUp(inputs, runs_at_once)));
+  }
+  return absl::OkStatus();
+}
+
 bool LoadRecord::KeepsUp() const {
   return refused == 0 && failed == 0 && achieved_qps >= kKeepsUp * arrived_qps;
 }
 
 absl::StatusOr<std::vector<LoadRecord>> MeasureLoads(const LoadRequest& request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Open(request));
-  RETURN_IF_ERROR(WarmUpSizes(*server, request.max_batch));
   if (request.offered.empty()) return Search(*server, request);
   std::vector<LoadRecord> records;
   for (const double qps : request.offered) {

@@ -10,7 +10,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onnx_cudnn/session.h"
 #include "tools/common/bench.h"
+#include "tools/common/inputs.h"
 
 namespace onnx_cudnn {
 
@@ -30,6 +32,13 @@ struct ServedLoad {
 using RequestEnded = std::function<void(const absl::Status& status)>;
 ServedLoad OfferLoad(absl::Span<const double> arrivals_s,
                      absl::FunctionRef<void(RequestEnded ended)> submit);
+
+// Builds and captures, on each device of `session`, what a load runs, which it would wait for.
+//   made          the inputs of a request, of a model that a Batcher takes if max_batch is not 0
+//   max_batch     rows of a Run of the Batcher; 0: requests run alone
+//   runs_at_once  threads that run requests or batches
+absl::Status WarmUpForLoad(const Session& session, const std::vector<ModelInput>& made,
+                           int64_t max_batch, int runs_at_once);
 
 struct LoadRequest {
   BenchRequest bench;           // whose seconds are those of one load; threads run requests

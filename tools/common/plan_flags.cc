@@ -107,9 +107,18 @@ absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& te
   return devices;
 }
 
-absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
+absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text, std::vector<int>& devices) {
   const absl::StatusOr<DeviceChoice> device = ParseChoice("--device", kDevices, text);
-  int64_t ordinal = 0;
+  int ordinal = 0;
+  std::string_view number = text;
+  if (absl::ConsumePrefix(&number, "cuda:") && absl::SimpleAtoi(number, &ordinal) && ordinal >= 0) {
+    if (!devices.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--device ", text, ", --devices: expected one of them"));
+    }
+    devices = {ordinal};
+    return DeviceChoice::kCuda;
+  }
   if (device.ok() || !absl::SimpleAtoi(text, &ordinal) || ordinal < 0) return device;
   return absl::InvalidArgumentError(
       absl::StrCat(device.status().message(), "; --devices ", ordinal, " chooses that GPU"));

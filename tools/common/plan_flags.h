@@ -110,7 +110,9 @@ absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text);
 // SessionOptions::devices of "0", "1", ... or "all". InvalidArgument: another text.
 absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& texts);
 
-absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
+// SessionOptions::device of "auto", "cpu", "cuda" or "cuda:1", which sets `devices`, too.
+// InvalidArgument: another text, or a number beside `devices`.
+absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text, std::vector<int>& devices);
 
 // InvalidArgument: neither greedy nor cost.
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);

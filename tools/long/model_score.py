@@ -20,8 +20,9 @@ TARGET = "h200"
 SECONDS = 120  # for a program
 # By how much a count may grow, or the share on the GPU shrink, before it counts as a drop: prices decide between close choices.
 GROWTH, SHRINKAGE = 0.02, 0.005
-# Of ops whose results in onnxruntime depend on its number of threads: 0.3 % of the largest in lstm_quantized, where h is rounded to 8 bits.
-OF_OPS = {"DynamicQuantizeLSTM": (0, 2e-2)}
+# Of ops that round to 8 bits: a sum between two of their numbers goes either way, in onnxruntime too (its threads and this host's vector instructions
+# decide). 0.3 % of the largest in lstm_quantized; 1.4 % in resnet_qdq, from one of 131,072 elements behind its first convolution.
+OF_OPS = {"DynamicQuantizeLSTM": (0, 2e-2), "QuantizeLinear": (0, 2e-2)}
 COUNTS = ("launches", "segments", "size_reads", "nodes_between")
 
 

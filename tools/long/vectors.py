@@ -1,5 +1,5 @@
-"""vectors.py [options] PROGRAM: runs test_onnx_backend over the test vectors of older wheels of ONNX (build/python/older-vectors.txt), on the host and as
-Programs for an H200. The vectors in tests/onnx_backend/older_failing.txt, and no others, must fail."""
+"""vectors.py [options] PROGRAM: runs test_onnx_backend over the test vectors of older wheels of ONNX (build/python/older-vectors.txt) and over its own, of the
+present wheel, on the host and as Programs for an H200. The vectors in tests/onnx_backend/older_failing.txt, and no others, must fail."""
 
 import os
 import pathlib
@@ -17,6 +17,7 @@ PINS = ROOT / "build/python/older-vectors.txt"
 LIST = ROOT / "tests/onnx_backend/older_failing.txt"
 REFUSALS = ROOT / "tests/onnx_backend/failing.txt"
 DATA = "onnx/backend/test/data/"
+PRESENT = re.search(r'set\(ONNX_VECTORS "onnx==(\S+)"\)', (ROOT / "third_party/versions.cmake").read_text())[1]
 MODES = ("Cpu", "H200Greedy", "H200Cost")
 SECONDS = 600  # limit per wheel and mode
 
@@ -53,9 +54,9 @@ def unpacked(version, requirement, folder):
     return target
 
 
-def run(program, data, mode, folder):
-    """The names of the vectors that passed, failed, and were refused as failing.txt says."""
-    report = folder / "reports" / f"{data.name}-{mode}.xml"
+def run(program, version, data, mode, folder):
+    """The names of the vectors in `data` (None: the program's own) that passed, failed, and were refused as failing.txt says."""
+    report = folder / "reports" / f"onnx-{version}-{mode}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     log = report.with_suffix(".log")
@@ -63,16 +64,16 @@ def run(program, data, mode, folder):
     with log.open("w") as out:
         subprocess.run(
             [program, f"--gtest_filter=*/OnnxBackendTest.{mode}/*", f"--gtest_output=xml:{report}"], stdout=out, stderr=out,
-            env={**os.environ, "ONNX_CUDNN_VECTORS": str(data)}, timeout=SECONDS, check=False,
+            env={**os.environ, **({"ONNX_CUDNN_VECTORS": str(data)} if data else {})}, timeout=SECONDS, check=False,
         )  # fmt: skip
     answer = {"passed": [], "failed": [], "refused": [], "seconds": 0}
     if not report.exists():
-        raise AssertionError(f"{data.name}, {mode}: no report, see {log}")
+        raise AssertionError(f"onnx {version}, {mode}: no report, see {log}")
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         kind = "failed" if case.find("failure") is not None else "passed" if case.get("result") == "completed" else "refused"
         answer[kind].append(case.get("value_param"))
     answer["seconds"] = round(time.time() - start, 1)
-    print(f"{data.name}, {mode}: {len(answer['passed'])} passed, {len(answer['failed'])} failed, {answer['seconds']} s", flush=True)
+    print(f"onnx {version}, {mode}: {len(answer['passed'])} passed, {len(answer['failed'])} failed, {answer['seconds']} s", flush=True)
     return answer
 
 
@@ -93,7 +94,7 @@ def facts(answers, wrong):
             "vectors": len(vectors), "passed": len(vectors - failed - refused), "refused": len(refused), "wrong": len(wrong[version]),
             "seconds": {mode: answer["seconds"] for mode, answer in modes.items()},
         }  # fmt: skip
-    return {"wheels": rows}
+    return {"wheels": {version: row for version, row in rows.items() if version != PRESENT}, "present": {PRESENT: rows[PRESENT]}}
 
 
 def main():
@@ -103,15 +104,16 @@ def main():
     part = Part("vectors", options)
     folder = options.folder or ROOT / "build/vectors"
     folder.mkdir(parents=True, exist_ok=True)
-    pins, wrong, marks = wheels(), listed(), fingerprint(options.program, REFUSALS)
-    units = {f"{version}-{mode}-{marks}": (version, mode) for version in pins for mode in MODES}
+    pins, wrong, marks = wheels(), {**listed(), PRESENT: {}}, fingerprint(options.program, REFUSALS)
+    units = {f"{version}-{mode}-{marks}": (version, mode) for version in wrong for mode in MODES}
 
     def work(key):
         version, mode = units[key]
-        return run(options.program, unpacked(version, pins[version], folder), mode, folder)
+        data = None if version == PRESENT else unpacked(version, pins[version], folder)
+        return run(options.program, version, data, mode, folder)
 
     done = part.run(units, work)
-    answers = {version: {mode: done[key] for key, (v, mode) in units.items() if v == version and key in done} for version in pins}
+    answers = {version: {mode: done[key] for key, (v, mode) in units.items() if v == version and key in done} for version in wrong}
     failed = [f"onnx {version}, {mode}: {name}" for version, modes in answers.items() for mode, answer in modes.items()
               for name in unexpected(answer, wrong[version])]  # fmt: skip
     passed = sum(len(answer["passed"]) for answer in done.values())

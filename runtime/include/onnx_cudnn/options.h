@@ -49,7 +49,8 @@ enum class TuneMode : uint8_t {
 enum class FirstProgram : uint8_t {
   kBest,  // the one that the other options ask for: the first Run waits until it is built
   // On a GPU, so that a new shape costs little: a Program of the engines that compile nothing at
-  // run time (cuDNN, which does, runs only what no other engine of the GPU takes). A thread of the
+  // run time (cuDNN, which does, runs only what no other engine of the GPU takes) and load nothing
+  // (cuBLASLt, which does, runs only what others take much longer for). A thread of the
   // Session builds the best Program beside the Runs and times both; if that one is at least one
   // percent faster, later Runs use it, and their results may differ in the last bits.
   // SessionStats::tune_notes has the outcome for each set of input shapes. As with

@@ -161,6 +161,8 @@ class ONNX_CUDNN_API Session {
   std::string_view device_note() const;
   SessionStats stats() const;
 
+  // Inputs in the memory of another GPU than that of the Run are copied to it first, from GPU to
+  // GPU where the host's links allow it; then RunOptions::stream must be null.
   // Returns the outputs in the model's order, in new memory. The first Run for new input shapes
   // compiles a Program; concurrent callers wait only if they need the same one.
   Result<std::vector<Tensor>> Run(const std::vector<NamedView>& inputs,
@@ -176,6 +178,13 @@ class ONNX_CUDNN_API Session {
   // InvalidArgument: a shape that depends on data is another.
   Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
                    const RunOptions& options = {}) const;
+  // Does what the first Runs of inputs of these shapes would wait for, on every device that is not
+  // lost: builds the Program, makes the arenas of as many Runs at once as a device may then have,
+  // and captures their CUDA graphs. Of a model that runs in segments, or padded, one Run at a time
+  // is prepared. It runs the model: elements must be valid for it (an index within its range).
+  //   inputs        tensors
+  //   runs_at_once  ≥ 1, of the Session: on two devices each has half of them
+  Result<void> WarmUp(const std::vector<NamedView>& inputs, int runs_at_once = 1) const;
   // Fixes inputs and outputs, checked as in Run, and gives them their own Executor.
   Result<Binding> Bind(const std::vector<NamedView>& inputs,
                        const std::vector<NamedView>& outputs) const;

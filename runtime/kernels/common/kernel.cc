@@ -96,10 +96,10 @@ std::vector<std::vector<const Node*>> GrowCore(const Kernel& kernel, const Engin
 int64_t TrafficOf(const Unit& unit, const Candidate& candidate) {
   int64_t written = 0, bytes = 0;
   for (size_t i = 0; i < unit.boundary.outputs.size(); ++i) {
-    written += candidate.outputs[i].format.bytes(unit.boundary.outputs[i]->dtype());
+    written += candidate.outputs[i].format.own_bytes(unit.boundary.outputs[i]->dtype());
   }
   for (size_t i = 0; i < unit.boundary.inputs.size(); ++i) {
-    const int64_t held = candidate.inputs[i].format.bytes(unit.boundary.inputs[i]->dtype());
+    const int64_t held = candidate.inputs[i].format.own_bytes(unit.boundary.inputs[i]->dtype());
     bytes += std::min(held, written);
   }
   for (const Value* v : unit.boundary.constants) bytes += std::min(v->bytes(), written);

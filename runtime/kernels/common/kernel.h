@@ -28,6 +28,11 @@ struct Formats {
 // All operands row-major.
 std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
 
+// Which operands of a Unit the kernel's code accepts with foreign lanes between pixels,
+// channels-last (plan/interleaved.h), in addition to the Formats of the kernel. Pixels, and the
+// first one of each operand, begin at multiples of 16 bytes.
+enum class Pitched : uint8_t { kNone, kInputs, kOutputs, kAll };
+
 // Which of the device's shares a kernel is expected to reach (KernelCalibration), in addition to
 // the launch overhead. Kernels that move bytes must reach the usual share of a copy's bandwidth on
 // tensors of 64 MB and more (tests/gpu/speed_test.cc).
@@ -70,6 +75,7 @@ struct Kernel {
   GrowthOptions (*growth)(const Unit& core) = nullptr;
   // The layouts supported for the operands of a Unit, the preferred one first.
   std::vector<Formats> (*formats)(const Unit& unit, const Target& target) = RowMajorOnly;
+  Pitched (*pitched)(const Unit& unit) = nullptr;  // nullptr: none
   Speed speed = {};
   // Predicted µs including the launch; nullptr: from `speed`.
   double (*us)(const Unit& unit, const Cost& roofline, const Target& target) = nullptr;

@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/graph/custom_op.h"
 #include "runtime/kernels/common/kernel.h"
+#include "runtime/kernels/common/pitched.h"
 #include "runtime/kernels/move/conversion.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/plan/reference_step.h"
@@ -32,7 +34,8 @@ const KernelList& KernelsFor(const Node& node) {
   }();
   static const KernelList& none = *new KernelList;
   auto it = by_op.find(node.op());
-  return it == by_op.end() ? none : it->second;
+  // A user's op may have the name of one of ONNX's.
+  return it == by_op.end() || FindCustomOp(node) != nullptr ? none : it->second;
 }
 
 // The kernels for any of the Nodes, without duplicates.
@@ -52,11 +55,6 @@ std::vector<Placement> OnDevice(const std::vector<Format>& formats) {
   std::vector<Placement> placements;
   for (const Format& format : formats) placements.push_back({format, Space::kDevice});
   return placements;
-}
-
-bool Lies(const std::vector<Placement>& placements, const std::vector<Format>& formats) {
-  return std::equal(placements.begin(), placements.end(), formats.begin(), formats.end(),
-                    [](const Placement& p, const Format& f) { return p.format == f; });
 }
 
 Support CheckSpaces(const Boundary& boundary, const Candidate& candidate) {
@@ -117,9 +115,7 @@ Support CheckBy(const Kernel& kernel, const Unit& unit, const Candidate& candida
   if (Support s = CheckOnDevice(kernel, unit, target.info); !s) return s;
   if (Support s = CheckSpaces(unit.boundary, candidate); !s) return s;
   for (const Formats& formats : kernel.formats(unit, target)) {
-    if (Lies(candidate.inputs, formats.inputs) && Lies(candidate.outputs, formats.outputs)) {
-      return Support::Yes();
-    }
+    if (LiesWithPitches(kernel, unit, candidate, formats)) return Support::Yes();
   }
   return Support::No(absl::StrCat("its operands may not lie as ", FormatsText(candidate)));
 }
@@ -154,14 +150,16 @@ class Offers {
 
   void Add(const Kernel& kernel, const Unit& unit) {
     const bool beyond_fit = IsBeyondFit(kernel, unit, target_.info);
-    for (Formats& formats : kernel.formats(unit, target_)) {
-      Candidate candidate{.nodes = unit.nodes,
-                          .engine = &engine_,
-                          .inputs = OnDevice(formats.inputs),
-                          .outputs = OnDevice(formats.outputs),
-                          .beyond_fit = beyond_fit};
-      candidate.cost = PriceOf(kernel, unit, candidate, target_);
-      Keep(std::move(candidate));
+    for (const Formats& plain : kernel.formats(unit, target_)) {
+      for (const Formats& formats : WithPitches(kernel, unit, plain)) {
+        Candidate candidate{.nodes = unit.nodes,
+                            .engine = &engine_,
+                            .inputs = OnDevice(formats.inputs),
+                            .outputs = OnDevice(formats.outputs),
+                            .beyond_fit = beyond_fit};
+        candidate.cost = PriceOf(kernel, unit, candidate, target_);
+        Keep(std::move(candidate));
+      }
     }
   }
 

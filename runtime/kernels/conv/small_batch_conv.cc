@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/pitched.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/conv/small_batch_conv_cost.h"
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
@@ -168,9 +169,12 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const NodeList convs = ConvsOf(unit.nodes);
   SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
   const absl::StatusOr<UnitConvs> parts = UnitConvsOf(unit);
+  product.is_affine = true;
   for (size_t i = 0; parts.ok() && i < convs.size(); ++i) {
     const Node* producer = parts->image(static_cast<int>(i)).producer();
-    product.has_prologue = product.has_prologue || Contains(unit.nodes, producer);
+    if (!Contains(unit.nodes, producer)) continue;
+    product.has_prologue = true;
+    product.is_affine = product.is_affine && AffinePrologueOf(*convs[i], unit).has_value();
   }
   const std::optional<double> us = SmallBatchConvUs(product, target.info);
   const double no_tile = target.info.calibration.kernels.small_batch_conv.no_tile;
@@ -196,7 +200,9 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 //   two sources: Conv + Conv, one of them 1×1, as one product with K concatenated: the downsample
 //   branch of a block folded into its last convolution
 //   siblings: two to four Convs with equal windows over one input, each with its own dense output
-// with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are loaded
+// with up to 8 element-wise ops before and after: bias, a residual, activations. Before it, what a
+// BatchNormalization becomes (AffinePrologue) costs least. Operands may be parts of other tensors.
+// Weights are loaded
 // before the wait for the preceding launch (programmatic dependent launch), then the patch by
 // cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
 Kernel SmallBatchConvKernel() {
@@ -208,6 +214,7 @@ Kernel SmallBatchConvKernel() {
           .fits = FitsATile,
           .growth = Growth,
           .formats = PlaceOperands,
+          .pitched = PitchedInputsAndOutputs,
           .us = Us,
           .beyond_fit = HasManyImages,
           .variants = Variants};

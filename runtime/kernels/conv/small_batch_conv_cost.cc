@@ -17,7 +17,8 @@ constexpr double kKiB = 1024;
 
 std::optional<double> SmallBatchConvUs(const SmallProduct& product, const DeviceInfo& info) {
   const auto& calibration = info.calibration.kernels.small_batch_conv;
-  const double factor = product.has_prologue ? calibration.prologue : 1;
+  const double of_prologue = product.is_affine ? calibration.affine_prologue : calibration.prologue;
+  const double factor = product.has_prologue ? of_prologue : 1;
   std::optional<double> best;
   for (const int64_t pixels : kTiles) {
     for (const int64_t filters : kTiles) {

@@ -10,7 +10,8 @@ namespace onnx_cudnn {
 // A small convolution as a product: out[pixels, filters] = patches[pixels, depth] × weights.
 struct SmallProduct {
   int64_t pixels, filters, depth;  // depth: input channels × taps, over all sources
-  bool has_prologue;               // element-wise ops precede it
+  bool has_prologue;               // element-wise ops precede it,
+  bool is_affine = false;          // those of AffinePrologue alone
 };
 
 // µs of the kernel small_batch_conv with the best of its tiles, in a sequence of launches; nullopt

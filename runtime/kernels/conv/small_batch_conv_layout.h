@@ -33,7 +33,8 @@ inline constexpr int kSmallBatchFewChannels = 4;
 
 // An image that is convolved.
 struct SmallBatchSource {
-  int channels, lanes;  // per pixel in memory, without and with padding
+  int channels;
+  int lanes;  // from a pixel in memory to the next: channels, and padding or those of others
   int height, width;
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
   bool is_stem;

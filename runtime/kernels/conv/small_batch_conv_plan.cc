@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/ops/elements.h"
+#include "runtime/plan/fused_tensor.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -195,7 +196,39 @@ int PositionOf(const Value& constant, const Unit& unit) {
                           constants.begin());
 }
 
+// The Node of the Unit that computes `value`, if it is an `op`; otherwise nullptr.
+const Node* MadeBy(std::string_view op, const Value& value, const Unit& unit) {
+  const Node* node = value.producer();
+  return node != nullptr && node->op() == op && Contains(unit.nodes, node) ? node : nullptr;
+}
+
+// The operand of a Mul or Add that has a constant for each channel of the other; -1: none.
+int PerChannelOperand(const Node& node) {
+  for (const int i : {0, 1}) {
+    const Value &constant = node.input(i), &image = node.input(1 - i);
+    const bool is_it = constant.is_constant() && constant.dtype() == image.dtype() &&
+                       ShapeOf(constant, ImageOf(image)) == OperandShape::kPerChannel;
+    if (is_it) return i;
+  }
+  return -1;
+}
+
 }  // namespace
+
+std::optional<AffinePrologue> AffinePrologueOf(const Node& conv, const Unit& unit) {
+  const Value* image = &conv.input(0);
+  if (image->dim(1) % kSmallBatchPiece != 0) return std::nullopt;
+  const Node* relu = MadeBy("Relu", *image, unit);
+  const Node* add = MadeBy("Add", relu == nullptr ? *image : relu->input(0), unit);
+  const int shift = add == nullptr ? -1 : PerChannelOperand(*add);
+  const Node* mul = shift < 0 ? nullptr : MadeBy("Mul", add->input(1 - shift), unit);
+  const int scale = mul == nullptr ? -1 : PerChannelOperand(*mul);
+  if (scale < 0) return std::nullopt;
+  const Value& x = mul->input(1 - scale);
+  const bool is_read = x.type() == image->type() && !Contains(unit.nodes, x.producer());
+  if (!is_read || x.is_constant()) return std::nullopt;
+  return AffinePrologue{&x, &mul->input(scale), &add->input(shift), relu != nullptr};
+}
 
 absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit) {
   UnitConvs convs{.convs = ConvsOf(unit.nodes)};
@@ -255,6 +288,7 @@ absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const Smal
   plan.siblings = convs.summed ? 1 : static_cast<int>(convs.convs.size());
   for (int i = 0; i < plan.siblings; ++i) {
     plan.filters[i] = static_cast<int>(convs.shapes[i].filters);
+    plan.pitch[i] = plan.filters[i];
     plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], tile.filters);
   }
   if (plan.blocks() > std::numeric_limits<int32_t>::max()) {

@@ -2,6 +2,7 @@
 // into.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ struct UnitConvs {
   const Value& image(int i) const { return (pad == nullptr ? convs[i] : pad)->input(0); }
 };
 absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit);
+
+// What a folded BatchNormalization before a Conv computes on the image: x · scale + shift, then
+// perhaps Relu, with a factor and an addend for each channel.
+struct AffinePrologue {
+  const Value *x, *scale, *shift;
+  bool clamps;
+};
+// nullopt: nothing precedes `conv` in the Unit, or something else.
+std::optional<AffinePrologue> AffinePrologueOf(const Node& conv, const Unit& unit);
 
 // A source for device code, with its channels and window in fields of these names.
 template <typename Source>
@@ -55,7 +65,8 @@ struct SmallBatchPlan {
   SmallBatchSource source[kSmallBatchSources];
   int steps = 0;  // of K in a part, over all sources
   int siblings = 0;
-  int filters[kSmallBatchSiblings] = {};  // per output
+  int filters[kSmallBatchSiblings] = {};    // per output
+  int64_t pitch[kSmallBatchSiblings] = {};  // elements from a pixel of an output to the next
   // Index of each output's first filter tile; the last entry is the total.
   int first_tile[kSmallBatchSiblings + 1] = {};
   // Shared memory in bytes: slab | patches, reused for partial sums | sums from the other parts |

@@ -91,6 +91,7 @@ Kernel StemPoolKernel() {
       .takes = TakesStem,
       .growth = [](const Unit&) { return GrowthOptions{.backward = JoinsAsCast, .most_added = 1}; },
       .formats = RowMajorToChannelsLast,
+      .pitched = [](const Unit&) { return Pitched::kOutputs; },
       .us = Us};
 }
 

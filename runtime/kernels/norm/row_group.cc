@@ -18,9 +18,10 @@ namespace {
 
 constexpr DTypeSet kRowTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr size_t kMostOps = 12;
+constexpr int64_t kVectorColumns = 8;
 // Instructions per element of an addend where a group only scales, adds and converts, and of each
-// term of other element-wise ops, whose decoding 8 elements share. Counted in the code, not
-// measured, like those of the row ops.
+// term of other element-wise ops, whose decoding 8 elements share. Counted in the code, like those
+// of the row ops; the calibration says how fast they are.
 constexpr double kAddendInstructions = 4, kTermInstructions = 8;
 constexpr size_t kMostAdds = 2;  // of groups that need no program
 
@@ -256,9 +257,12 @@ double InstructionsPerElement(const RowGroup& group) {
 }
 
 double ArithmeticUs(const RowGroup& group, const DeviceInfo& info) {
+  const KernelCalibration& kernels = info.calibration.kernels;
   const double instructions =
       static_cast<double>(group.x().elements()) * InstructionsPerElement(group);
-  return instructions / (info.calibration.kernels.arithmetic.row_group * info.f32_flops_per_us / 2);
+  const bool is_broken = group.x().dims().back() % kVectorColumns != 0;
+  return instructions * (is_broken ? kernels.row_group.broken_rows : 1) /
+         (kernels.arithmetic.row_group * info.f32_flops_per_us / 2);
 }
 
 double TrafficUs(int64_t bytes, const DeviceInfo& info) {
@@ -325,10 +329,10 @@ Support TakesFactors(const Node& norm) {
 
 // One or two ops on the last axis (norms, softmax, reductions) with the element-wise ops before,
 // between and behind them, row-major, in one launch: a part of a warp, a warp or a block per row, 8
-// elements per thread. A sum before the first op that others read, and results of the ops, may be
-// further outputs. A scale and sums of up to three operands before one op and a Cast behind it are
-// compiled code, other ops a program, which may keep one value across a row op. Rows of a table are
-// read by their indices.
+// elements per thread, or 32 of a compiled group's long or many rows. A sum before the first op
+// that others read, and results of the ops, may be further outputs. A scale and sums of up to three
+// operands before one op and a Cast behind it are compiled code, other ops a program, which may
+// keep one value across a row op. Rows of a table are read by their indices.
 Kernel RowGroupKernel() {
   std::vector<std::string_view> ops;
   for (const RowOpEntry& entry : kRowOps) ops.push_back(entry.op);

@@ -1,6 +1,7 @@
 #include "runtime/ops/pointwise.h"
 #include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/pitched.h"
 #include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
@@ -34,7 +35,8 @@ Kernel PointwiseKernel() {
           .types = kFixedSizeTypes,
           .takes = Takes,
           .growth = PointwiseGrowth,
-          .formats = OneLayout};
+          .formats = OneLayout,
+          .pitched = PitchedInputs};
 }
 
 }  // namespace onnx_cudnn

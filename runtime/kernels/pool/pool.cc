@@ -1,6 +1,16 @@
 #include "runtime/kernels/common/layouts.h"
 
 namespace onnx_cudnn {
+namespace {
+
+// A pooling over windows that writes no indices.
+Pitched PitchedResult(const Unit& unit) {
+  const Node& pool = unit.node();
+  const bool is_global = pool.op().starts_with("Global");
+  return is_global || pool.has_output(1) ? Pitched::kNone : Pitched::kOutputs;
+}
+
+}  // namespace
 
 // Average, max, Lp and global pooling over one to three spatial axes with any pads (also
 // asymmetric), strides, dilations and ceil_mode, in any layout; also max pooling of 8-bit integers
@@ -11,7 +21,8 @@ Kernel PoolKernel() {
   return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool",
                   "MaxPool"},
           .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
-          .formats = OneLayout};
+          .formats = OneLayout,
+          .pitched = PitchedResult};
 }
 
 }  // namespace onnx_cudnn

@@ -94,6 +94,8 @@ KernelCalibration::SmallBatchConv SmallBatchConv() {
           .us_per_activation_kib = 0.026,
           .overlap_us = 0.8,
           .prologue = 2.7,
+          // A guess: a piece of 16 bytes is loaded, multiplied and stored instead of copied.
+          .affine_prologue = 1.3,
           .tiles = {.us_per_weight_kib = 0.022 / 120,
                     .us_per_patch_kib = 0.059 / 120,
                     .us_per_own_kib = 0.011,
@@ -108,6 +110,8 @@ KernelCalibration Kernels() {
       // A guess to be sure: ResNet-50 on small_batch_conv at batch 8, the last one that it was
       // fitted to, took 1.5 times as long as on the libraries ('Convolutions of small batches').
       .beyond_fit = 2,
+      // Of row groups; see below.
+      .arithmetic = {.row_group = 0.33},
       // Guesses: a launch with one round of loads, and plain arithmetic that reads an operand of
       // each product from shared memory. Eight heads of 40 queries and keys, 15 channels each, in
       // f16: 3.12 µs for one image, where it took 3.15.
@@ -126,6 +130,12 @@ KernelCalibration Kernels() {
       // 3.65, 6.4 and 11.9 µs for 1, 2 and 8 images of 7×7 and 2,048 channels ('Findings while
       // kernels were built').
       .pool_gemv = {.block_bytes_per_us = 2e4},
+      // 32,768 rows of 1,024 in f32 and f16: a residual and LayerNormalization 139 and 119 µs, a
+      // mask
+      // and Softmax 101 and 96, a softmax of its parts 322 and 327; 131,072 rows of 197, a mask and
+      // Softmax 153 and 205 (tools/bench/results/kernels-2026-11-28-d380155.json, before threads
+      // held 32 elements and single ones were loaded together): priced 0.88 to 1.2 times as long.
+      .row_group = {.broken_rows = 2.1},
       .small_batch_conv = SmallBatchConv(),
       // 14 blocks of one image: 0.93 to 1.32 times as long
       // (tools/bench/results/plans-2026-11-23-280c2f7.json).

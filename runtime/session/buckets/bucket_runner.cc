@@ -32,6 +32,13 @@ ProgramKey KeyOf(const PaddedGraph& padded, const InputValues& values) {
   return key;
 }
 
+// Of the Program alone.
+ProgramKey KeyOfInputs(const BucketPlan& plan) {
+  ProgramKey key;
+  for (const Value* input : plan.padded.graph.inputs()) key.dims.push_back(input->dims());
+  return key;
+}
+
 std::vector<Dims> DimsOf(const std::vector<const TensorView*>& inputs) {
   std::vector<Dims> dims;
   for (const TensorView* input : inputs) dims.push_back(input->shape);
@@ -65,7 +72,8 @@ BucketRunner::BucketRunner(const Graph& graph, const SessionOptions& options,
       memory_(memory),
       notes_(notes),
       plans_(kPlansPerProgram * options.max_programs),
-      programs_(options.max_programs) {}
+      programs_(options.max_programs),
+      retuned_(options.max_programs) {}
 
 std::string BucketRunner::note() const {
   absl::MutexLock lock(mutex_);
@@ -98,15 +106,35 @@ absl::StatusOr<std::shared_ptr<BucketPlan>> BucketRunner::MakePlan(const std::ve
   return plan;
 }
 
+absl::StatusOr<std::shared_ptr<const Program>> BucketRunner::Build(const BucketPlan& plan,
+                                                                   const Pricing& pricing) const {
+  return builder_.Over(plan.padded.graph, plan.inputs).Build(KeyOfInputs(plan), pricing);
+}
+
 absl::StatusOr<std::shared_ptr<ExecutorPool>> BucketRunner::BuildPool(
-    const BucketPlan& plan) const {
-  ProgramKey key;
-  for (const Value* input : plan.padded.graph.inputs()) key.dims.push_back(input->dims());
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                   builder_.Over(plan.padded.graph, plan.inputs).Build(key, /*pricing=*/{}));
+    const std::shared_ptr<BucketPlan>& plan) const {
+  const bool is_quick = retuner_ != nullptr;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Build(*plan, {.is_quick = is_quick}));
   ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool, pools_.Make(std::move(program)));
   notes_.SetServing(pool->program());
+  if (is_quick) RETURN_IF_ERROR(retuned_.Get(plan->key, [&] { return plan; }).status());
   return pool;
+}
+
+RetunedPrograms BucketRunner::Retuned() const {
+  return {.table = programs_,
+          .shapes =
+              [this](const ProgramKey& key) {
+                const std::shared_ptr<BucketPlan> plan = retuned_.Find(key);
+                return plan == nullptr ? "padded shapes"
+                                       : ShapesIn(KeyOfInputs(*plan), plan->inputs);
+              },
+          .build_best = [this](const ProgramKey& key, const std::atomic<bool>&)
+              -> absl::StatusOr<std::shared_ptr<const Program>> {
+            const std::shared_ptr<BucketPlan> plan = retuned_.Find(key);
+            if (plan == nullptr) return absl::NotFoundError("others took its place");
+            return Build(*plan, /*pricing=*/{});
+          }};
 }
 
 absl::StatusOr<std::unique_ptr<BucketedRun>> BucketRunner::Prepare(
@@ -126,7 +154,7 @@ absl::StatusOr<std::unique_ptr<BucketedRun>> BucketRunner::Prepare(
   bool is_new = false;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> pool = programs_.Get(run->plan->key, [&] {
     is_new = true;
-    return BuildPool(*run->plan);
+    return BuildPool(run->plan);
   });
   if (is_new) notes_.AddPlanMs(absl::ToDoubleMilliseconds(absl::Now() - start));
   if (absl::IsCancelled(pool.status())) return pool.status();
@@ -134,6 +162,7 @@ absl::StatusOr<std::unique_ptr<BucketedRun>> BucketRunner::Prepare(
     run->plan->has_no_program = true;
     return Refuse(std::string(pool.status().message()));
   }
+  if (is_new && retuner_ != nullptr) retuner_->Add(run->plan->key);
   run->pool = *std::move(pool);
   return run;
 }

@@ -15,6 +15,7 @@
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_builder.h"
 #include "runtime/session/program_table.h"
+#include "runtime/session/retuner.h"
 #include "runtime/session/segments/values.h"
 #include "runtime/session/session_notes.h"
 #include "runtime/session/shared_table.h"
@@ -53,6 +54,12 @@ class BucketRunner {
                const ProgramBuilder& builder, const PoolMaker& pools, const ValueMemory& memory,
                SessionNotes& notes);
 
+  // The Programs that a Retuner replaces after ServeAtOnce.
+  RetunedPrograms Retuned() const;
+  // From now on new shapes are served by quick Programs, which `retuner` replaces. To be called
+  // before the first Run; `retuner` must outlive it.
+  void ServeAtOnce(Retuner& retuner) { retuner_ = &retuner; }
+
   // The Program for `inputs` (parallel to those of the model); nullptr: exact shapes serve them,
   // and note() says why.
   //   callers_stream  inputs are read after the work enqueued there; may be null
@@ -73,7 +80,10 @@ class BucketRunner {
  private:
   absl::StatusOr<std::shared_ptr<BucketPlan>> MakePlan(const std::vector<Dims>& dims,
                                                        const ProgramKey& key) const;
-  absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const BucketPlan& plan) const;
+  absl::StatusOr<std::shared_ptr<const Program>> Build(const BucketPlan& plan,
+                                                       const Pricing& pricing) const;
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(
+      const std::shared_ptr<BucketPlan>& plan) const;
   std::unique_ptr<BucketedRun> Refuse(std::string why) const;
 
   const Graph& graph_;
@@ -84,7 +94,9 @@ class BucketRunner {
   const ValueMemory& memory_;
   SessionNotes& notes_;
   mutable SharedTable<ProgramKey, BucketPlan> plans_;  // by the buckets of all dims
-  mutable SharedTable<ProgramKey, ExecutorPool> programs_;
+  mutable ProgramTable programs_;
+  Retuner* retuner_ = nullptr;
+  mutable SharedTable<ProgramKey, BucketPlan> retuned_;  // by BucketPlan::key, for `retuner_`
   mutable std::atomic<int64_t> runs_ = 0;
   mutable absl::Mutex mutex_;
   mutable std::string note_ ABSL_GUARDED_BY(mutex_);

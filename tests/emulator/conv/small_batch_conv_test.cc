@@ -49,6 +49,13 @@ class SmallBatchConvCodeTest : public testing::Test {
   Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
   Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
 
+  Format FormatOf(const Value& v) const {
+    const Format dense = Format::ChannelsLast(v.dims(), v.dim(1) % 8 == 0 ? 1 : 4);
+    std::vector<Format::Axis> axes(dense.axes().begin(), dense.axes().end());
+    axes.back().pitch += between_pixels_;
+    return Format::Of(axes);
+  }
+
   // Runs all Nodes as one launch, channels-last, in each tile for which `takes` holds; calls `see`
   // with each plan.
   template <typename Takes, typename See>
@@ -61,12 +68,10 @@ class SmallBatchConvCodeTest : public testing::Test {
     Candidate candidate{.nodes = unit.nodes};
     std::vector<HostTensor> images;
     for (const Value* v : unit.boundary.inputs) {
-      candidate.inputs.push_back({Format::ChannelsLast(v->dims(), v->dim(1) % 8 == 0 ? 1 : 4)});
+      candidate.inputs.push_back({FormatOf(*v)});
       images.push_back(TensorOf(dtype_, v->dims(), Pattern(v->elements(), images.size() + 7)));
     }
-    for (const Value* v : unit.boundary.outputs) {
-      candidate.outputs.push_back({Format::ChannelsLast(v->dims())});
-    }
+    for (const Value* v : unit.boundary.outputs) candidate.outputs.push_back({FormatOf(*v)});
     const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
     ASSERT_TRUE(convs.ok()) << convs.status();
     for (const SmallBatchPlan& plan : SmallBatchPlansOf(*convs, target_.info)) {
@@ -94,6 +99,7 @@ class SmallBatchConvCodeTest : public testing::Test {
   DType dtype_ = DType::kF16;
   int inputs_ = 0;
   size_t parameter_bytes_ = 0;  // of every launch, where a test says so
+  int64_t between_pixels_ = 0;  // lanes of others in every operand
   Target target_;
 };
 
@@ -223,6 +229,72 @@ TEST_F(SmallBatchConvCodeTest, SecondSourceIsThreeByThree) {
   Start(DType::kF16);
   Value& branch = Conv(Input({1, 64, 13, 14}), 64, {.stride = 2});
   Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 8);
+}
+
+// Operands that are parts of other tensors: the plain form with and without windows and a second
+// source, siblings, and a program.
+TEST_F(SmallBatchConvCodeTest, OneByOneBesideOthers) {
+  Start(DType::kF16);
+  between_pixels_ = 24;
+  parameter_bytes_ = sizeof(SmallBatchConvPlainParameters);
+  Value& r = Input({1, 64, 3, 5});
+  Check({&Relu(Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 8);
+}
+
+TEST_F(SmallBatchConvCodeTest, ThreeByThreeBesideOthers) {
+  for (const bool has_second : {false, true}) {
+    Start(DType::kBF16);
+    between_pixels_ = 72;
+    parameter_bytes_ = sizeof(SmallBatchConvPlainWindowParameters);
+    Value* sum = &Conv(Input({2, 64, 5, 9}), 64, {.kernel = 3});
+    if (has_second) {
+      sum = &Add(*sum, Conv(Input({2, 32, 10, 17}), 64, {.stride = 2, .has_bias = false}));
+    }
+    int plans = 0;
+    Check(
+        {&Relu(*sum)}, [](const SmallBatchPlan& plan) { return plan.tile.split <= 2; },
+        [&](const SmallBatchPlan&) { ++plans; });
+    EXPECT_EQ(plans, 8);
+  }
+}
+
+TEST_F(SmallBatchConvCodeTest, SiblingsBesideOthers) {
+  Start(DType::kF16);
+  between_pixels_ = 8;
+  Value& x = Input({1, 32, 5, 8});
+  Value& a = Relu(Conv(x, 32, {}));
+  Check({&a, &Conv(x, 72, {.has_bias = false})}, 0);
+}
+
+TEST_F(SmallBatchConvCodeTest, ElementwiseOpsBesideOthers) {
+  Start(DType::kF16);
+  between_pixels_ = 40;
+  parameter_bytes_ = sizeof(SmallBatchConvWithProgramParameters);
+  Value& x = Append(graph_, "Sigmoid", {&Input({1, 32, 6, 9})});
+  Value& y = Append(graph_, "Neg", {&Conv(x, 64, {.kernel = 3, .stride = 2})});
+  Check(
+      {&y}, [](const SmallBatchPlan&) { return true; }, [](const SmallBatchPlan&) {});
+}
+
+// What a BatchNormalization becomes, with and without Relu, before windows of one and nine taps: no
+// program, also where the image is a part of another tensor. Outside the image there are zeros.
+TEST_F(SmallBatchConvCodeTest, AffinePrologues) {
+  for (const auto& [dtype, kernel, clamps, between] :
+       {std::tuple(DType::kF16, 1, true, 24), std::tuple(DType::kF16, 3, true, 0),
+        std::tuple(DType::kBF16, 3, false, 8), std::tuple(DType::kBF16, 1, true, 0)}) {
+    Start(dtype);
+    between_pixels_ = between;
+    parameter_bytes_ = sizeof(SmallBatchConvParameters);
+    Value& scaled =
+        Append(graph_, "Mul", {&Input({2, 72, 5, 9}), &Weights(graph_, dtype, {72, 1, 1})});
+    Value& sum = Append(graph_, "Add", {&Weights(graph_, dtype, {1, 72, 1, 1}), &scaled});
+    Value& x = clamps ? Relu(sum) : sum;
+    int plans = 0;
+    Check(
+        {&Relu(Conv(x, 32, {.kernel = kernel}))}, [](const SmallBatchPlan&) { return true; },
+        [&](const SmallBatchPlan&) { ++plans; });
+    EXPECT_GT(plans, 4);
+  }
 }
 
 // Cases without a plain form: patches of three phases, windows past the image, filters and channels

@@ -27,6 +27,17 @@ TEST_F(TensorCoreConvTest, StemOfBrainFloats) {
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kBrain), "");
 }
 
+// As in a DenseNet, whose first block joins channels to the stem's.
+TEST_F(TensorCoreConvTest, StemBesideOthers) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 3, 12, 224}));
+  Value& stem = MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
+  Value& other = graph_.AddInput("z", Type::Tensor(DType::kF16, {2, 32, 3, 56}));
+  Value& joined =
+      Append(graph_, "Concat", {&stem, &Append(graph_, "Relu", {&other})}, {{"axis", int64_t{1}}});
+  Append(graph_, "Relu", {&joined});
+  EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > 0:2 2:3 3:56 1:64^96", kHalf), "");
+}
+
 TEST_F(TensorCoreConvTest, StemOfF32) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {2, 3, 16, 224}));
   MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));

@@ -124,7 +124,7 @@ TEST_F(RowGroupCodeTest, EveryRowOp) {
 
 TEST_F(RowGroupCodeTest, MaskedSoftmax) {
   for (const auto& [dtype, type] : kTypes) {
-    for (const int columns : {7, 64, 1032}) {
+    for (const int columns : {1, 3, 7, 64, 197, 1000, 1032}) {
       const std::string inputs = absl::StrCat("g (", type, "[2,3,", columns, "] x, ", type, "[2,1,",
                                               columns, "] m, bool[3,", columns, "] t) => (y) <",
                                               type, " c = {", Eighth(dtype), "}> { ");
@@ -136,6 +136,79 @@ TEST_F(RowGroupCodeTest, MaskedSoftmax) {
                               "y = Mul(p, m) }"),
                  4, tolerance, "Softmax");
     }
+  }
+}
+
+// A thread holds more elements of long or many rows: whole vectors, and rows that start anywhere.
+TEST_F(RowGroupCodeTest, ManyRows) {
+  compiled_for_.info.multiprocessors = 1;
+  for (const auto& [dtype, type] : kTypes) {
+    for (const int columns : {128, 264, 300, 1000, 1001, 2055, 4104, 4105}) {
+      const int most = 16'384;  // which threads of 8 elements compute
+      const std::string rows = absl::StrCat(type, "[", most / columns + 1, ",", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      const std::string inputs = absl::StrCat("g (", rows, "x, ", rows, "z, ", row, "s, ", row,
+                                              "b) => (y, a) <int64[1] last = {1}> { ");
+      const double tolerance = 4 * ToleranceOf(dtype);
+      ExpectRuns(absl::StrCat(inputs, "a = Add(x, z) y = LayerNormalization(a, s, b) }"), 2,
+                 tolerance);
+      ExpectRuns(absl::StrCat(inputs,
+                              "c = Add(x, b) a = Add(c, z) p = LogSoftmax(a) "
+                              "y = Cast<to = 1>(p) }"),
+                 4, tolerance, "LogSoftmax");
+      ExpectRuns(absl::StrCat(inputs, "a = Add(x, s) y = ReduceMin(a, last) }"), 2, tolerance,
+                 "ReduceMin");
+    }
+  }
+}
+
+TEST_F(RowGroupCodeTest, ManyRowsTakeFewerThreads) {
+  const Graph graph = GraphFromText(
+      "g (float16[20,1024] x, float16[1024] m) => (y) "
+      "{ a = Add(x, m) y = Softmax(a) }");
+  const Proposed proposed = At(graph, "Softmax");
+  const auto blocks = [&] {
+    const auto code =
+        CompileVariant(proposed.candidates.back(), {.text = "row_group"}, compiled_for_);
+    EXPECT_TRUE(code.ok()) << code.status();
+    return code->calls[0].shape.grid.x;
+  };
+  EXPECT_EQ(blocks(), 20u);
+  compiled_for_.info.multiprocessors = 1;
+  EXPECT_EQ(blocks(), 5u);  // a warp a row
+}
+
+// Masks of batches, heads, queries and keys, and of several of them.
+TEST_F(RowGroupCodeTest, MasksThatBroadcast) {
+  for (const int multiprocessors : {132, 1}) {
+    compiled_for_.info.multiprocessors = multiprocessors;
+    for (const auto& [dtype, type] : kTypes) {
+      for (const int columns : {1, 3, 197, 1000}) {
+        for (const char* dims : {"[2,1,1,$]", "[1,3,3,$]", "[3,$]", "[2,3,3,1]", "[2,1,3,$]"}) {
+          std::string mask = dims;
+          if (const size_t at = mask.find('$'); at != std::string::npos) {
+            mask.replace(at, 1, absl::StrCat(columns));
+          }
+          ExpectRuns(absl::StrCat("g (", type, "[2,3,3,", columns, "] x, ", type, mask,
+                                  " m) => (y) <", type, " c = {", Eighth(dtype), "}> ",
+                                  "{ a = Mul(x, c) k = Add(a, m) y = Softmax(k) }"),
+                     3, 2 * ToleranceOf(dtype), "Softmax");
+        }
+      }
+    }
+  }
+}
+
+// By -inf, and by the lowest number, which excludes only if the row has others.
+TEST_F(RowGroupCodeTest, ExcludesByTheLowestNumbers) {
+  ExpectRuns(
+      "g (float16[5,4] x) => (y) <float16[4] m = {0, 64512, 0, 64512}> "
+      "{ a = Add(x, m) y = Softmax(a) }",
+      2, ToleranceOf(DType::kF16), "Softmax");
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    ExpectRuns(absl::StrCat("g (float[2,4] x) => (y) <float[2,4] m = {-3.4e38, -3.4e38, -3.4e38, ",
+                            "-3.4e38, 0, -3.4e38, 0, -3.4e38}> { a = Add(x, m) y = ", op, "(a) }"),
+               2, 2e-5, op);
   }
 }
 

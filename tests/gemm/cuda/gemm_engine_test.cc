@@ -4,10 +4,14 @@
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/gemm/cuda/lower.h"
+#include "runtime/plan/known_devices.h"
+#include "runtime/session/engines.h"
 #include "tests/cuda/fake_cuda.h"
 #include "tests/gemm/cuda/fake_lt.h"
 #include "tests/support/failing_fake.h"
 #include "tests/support/proposed.h"
+#include "tests/support/run_program.h"
+#include "tests/support/test_engines.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -227,6 +231,23 @@ TEST(GemmLaunchedTest, AProgramForFewRunsTakesAKernelThatWasLaunched) {
   EXPECT_EQ(launched({}, true), 62u);
   EXPECT_EQ(launched({}, false), 60u);
   EXPECT_EQ(launched({}, true), 60u);  // both were: the best of them
+}
+
+TEST(GemmLaunchedTest, AQuickProgramCallsNothingWhereAKernelOfOursServes) {
+  FakeCuda cuda;
+  const FakeLt lt;
+  const std::unique_ptr<Engine> engine = *MakeGemmEngine(0);
+  const TestEngine own({.name = "kernel", .ops = {"MatMul"}, .us = 8});
+  const Target target{.info = H200(), .engines = {engine.get(), &own}};
+  const Graph graph =
+      GraphWithWeights("g (float[4,8] x, float[8,16] w) => (y) { y = MatMul(x, w) }");
+  const int created = lt.calls();
+  const auto quick = BuildProgram(graph, {}, target, {.avoided_engines = AvoidedByQuickPrograms()});
+  ASSERT_TRUE(quick.ok()) << quick.status();
+  EXPECT_EQ(lt.calls(), created);
+  EXPECT_EQ(Partitions(**quick), "kernel {MatMul} stream 0");
+  EXPECT_EQ(Partitions(**BuildProgram(graph, {}, target, {})), "gemm {MatMul} stream 0");
+  EXPECT_GT(lt.calls(), created);
 }
 
 constexpr std::string_view kBatchWithBias =

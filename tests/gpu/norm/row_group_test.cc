@@ -33,6 +33,21 @@ TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
   }
 }
 
+// Threads hold more elements of them.
+TEST_F(RowGroupGpuTest, ManyRows) {
+  const int rows = IsEmulated() ? 3 : 20'000;
+  for (const char* type : {"float", "float16", "bfloat16"}) {
+    for (const int columns : {128, 384, 1000, 1111}) {
+      const std::string all = absl::StrCat(type, "[", rows, ",", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      const std::string inputs = absl::StrCat("g (", all, "x, ", all, "z, ", row, "s) => (y) { ");
+      Check(absl::StrCat(inputs, "a = Add(x, z) n = RMSNormalization(a, s) y = Cast<to = 1>(n) }"),
+            "RMSNormalization");
+      Check(absl::StrCat(inputs, "a = Add(x, s) b = Add(a, z) y = Softmax(b) }"), "Softmax");
+    }
+  }
+}
+
 // More than sums and conversions: the program is decoded.
 TEST_F(RowGroupGpuTest, OtherOps) {
   for (const int columns : {7, 192, 768, 1000, 1111, 8192}) {

@@ -1,5 +1,6 @@
 // Which element-wise ops run in one launch with ops on rows, and at what price.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/support/graph_text.h"
 
@@ -224,15 +225,49 @@ TEST_F(RowGroupTest, PricesOnePass) {
       if (candidate.nodes.size() == 3) whole = candidate.cost.us;
     }
   }
-  // Read: two of 2 bytes an element; written: one of 4. Apart: 20 instead of 8 bytes.
+  // Read: two of 2 bytes an element; written: one of 4. Apart: 20 instead of 8 bytes. It takes
+  // longer than its bytes do, because of its arithmetic.
   EXPECT_GT(whole, 0);
-  EXPECT_LT(whole, sum * 0.55);
+  EXPECT_LT(whole, sum * 0.65);
   for (const char* text : {"y = Softmax(x)", "y = ReduceSum(x, last)"}) {
     const Graph alone = GraphFromText(Text(text));
     const Node& node = *alone.outputs()[0].value->producer();
     const auto variants = engine_->Variants(At(alone, node).candidates[0], target_);
     ASSERT_TRUE(variants.ok());
     EXPECT_NE(variants->front().text, "row_group") << text;
+  }
+}
+
+TEST_F(RowGroupTest, PricesWhatWasMeasured) {
+  struct Case {
+    const char *text, *anchor;
+    double f32_us, f16_us;
+  };
+  // On an H200: tools/bench/results/kernels-2026-11-28-d380155.json.
+  constexpr Case kCases[] = {
+      {"g ($0[32768,1024] x, $0[32768,1024] z, $0[1024] s, $0[1024] b) => (r, y) "
+       "{ r = Add(x, z) y = LayerNormalization<axis = -1>(r, s, b) }",
+       "LayerNormalization", 139.0, 118.7},
+      {"g ($0[32768,1024] x, $0[1,1024] m) => (y) { a = Add(x, m) y = Softmax(a) }", "Softmax",
+       101.5, 95.9},
+      {"g ($0[131072,197] x, $0[1,197] m) => (y) { a = Add(x, m) y = Softmax(a) }", "Softmax",
+       153.4, 204.5},
+      {"g ($0[32768,1024] x) => (y) <int64[1] last = {1}> { m = ReduceMax(x, last) "
+       "a = Sub(x, m) e = Exp(a) s = ReduceSum(e, last) y = Div(e, s) }",
+       "ReduceMax", 322.4, 326.6}};
+  for (const Case& c : kCases) {
+    for (const auto& [type, measured_us] :
+         {std::pair("float", c.f32_us), std::pair("float16", c.f16_us)}) {
+      const Graph graph = GraphFromText(absl::Substitute(c.text, type));
+      double us = 0;
+      for (const Candidate& candidate : At(graph, c.anchor).candidates) {
+        if (candidate.nodes.size() != graph.TopologicalOrder().size()) continue;
+        us = candidate.cost.us;
+        if (candidate.beyond_fit) us /= target_.info.calibration.kernels.beyond_fit;
+      }
+      EXPECT_GT(us, measured_us * 0.8) << c.text << " " << type;
+      EXPECT_LT(us, measured_us * 1.25) << c.text << " " << type;
+    }
   }
 }
 
@@ -248,6 +283,17 @@ TEST_F(RowGroupTest, ALargeProgramIsNotForGreedy) {
           << rows << " " << Describe(candidate);
     }
   }
+}
+
+// Comparisons of integers are not part of a group: with the group, each would be a launch.
+TEST_F(RowGroupTest, GreedyLeavesWhatReadsSeveralComparisonsToTheirLaunch) {
+  const Graph graph = GraphFromText(R"(
+      g (int64[20,1] i, int64[20,1] j, float[20,3] p, float[20,3] q) => (y)
+      <int64[3] k = {0, 1, 2}, int64[1] last = {-1}, float zero = {0}>
+      { e = Equal(i, k) a = Where(e, p, zero)
+        f = Equal(j, k) b = Where(f, q, zero)
+        s = Add(a, b) y = ReduceSum(s, last) })");
+  ExpectChosen(graph, "kernel {Equal Where Equal Where Add}", {Greedy});
 }
 
 }  // namespace

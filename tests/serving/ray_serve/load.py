@@ -15,17 +15,37 @@ import time
 import aiohttp
 import numpy as np
 import ray
+from onnx import TensorProto, helper
 from ray import serve
 from support import HTTP, PORT, SECONDS, cluster, models, processes, write
 
 import onnx_cudnn as oc
 from onnx_cudnn.serve import app
 
+WIDTHS = (256, 512, 512, 64)  # of a network of products, the one of tests/triton/load.py
 CALLS = 300
 REPLICAS = 2
 INPUTS = 16
 # Memory of a replica after a tenth of the time and at the end: what Python's and Ray's own buffers may take meanwhile.
 MOST_GROWTH_MB = 24
+
+
+def network():
+    """The model, and the same function by numpy."""
+    rng, nodes, weights, last = np.random.default_rng(0), [], [], "x"
+    for i, (inputs, outputs) in enumerate(zip(WIDTHS, WIDTHS[1:], strict=False)):
+        weights.append((f"w{i}", (rng.standard_normal((inputs, outputs)) / inputs**0.5).astype(np.float32)))
+        result = "y" if i == len(WIDTHS) - 2 else f"t{i}"
+        nodes += [helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], [result])]
+        last = result
+
+    def reference(x):
+        for _, weight in weights:
+            x = np.tanh(x.astype(np.float64) @ weight)
+        return x.astype(np.float32)
+
+    types = [[(name, TensorProto.FLOAT, ("N", width))] for name, width in (("x", WIDTHS[0]), ("y", WIDTHS[-1]))]
+    return models.model(nodes, *types, weights), reference
 
 
 def percentiles(seconds):
@@ -66,7 +86,7 @@ class Load:
             self.lost.append(f"{path}: {type(error).__name__}: {error}"[:300])
             return
         self.seconds[path].append(time.perf_counter() - begin)
-        if not np.allclose(y, self.ys[i], rtol=1e-5, atol=1e-6):
+        if not np.allclose(y, self.ys[i], rtol=1e-4, atol=1e-5):
             self.wrong.append(f"{path}: input {i}")
 
     async def run(self, seconds, qps, pids):
@@ -103,10 +123,10 @@ async def timed(call):
     return percentiles(seconds[20:])
 
 
-async def measured(handle, session, seconds, qps):
+async def measured(handle, session, reference, seconds, qps):
     rng = np.random.default_rng(1)
-    xs = [rng.standard_normal((1, 64)).astype(np.float32) for _ in range(INPUTS)]
-    ys = [session.run(None, {"x": x})[0] for x in xs]
+    xs = [rng.standard_normal((1, WIDTHS[0])).astype(np.float32) for _ in range(INPUTS)]
+    ys = [reference(x) for x in xs]
     pids = list(await asyncio.to_thread(processes, handle, REPLICAS))
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
         load = Load(handle, client, xs, ys)
@@ -120,12 +140,14 @@ async def measured(handle, session, seconds, qps):
             session.run(None, {"x": xs[i]})
 
         async def by_json(i):
-            tensor = {"name": "x", "shape": [1, 64], "datatype": "FP32", "data": xs[i].ravel().tolist()}
+            tensor = {"name": "x", "shape": [1, WIDTHS[0]], "datatype": "FP32", "data": xs[i].ravel().tolist()}
             async with client.post(f"{HTTP}/load", json={"inputs": [tensor]}) as answer:
                 await answer.json()
 
         paths = {"session": direct, "handle": load.by_handle, "http_npy": load.by_http, "http_json": by_json}
         calls = {name: await timed(call) for name, call in paths.items()}
+    for name in ("handle", "http_npy", "http_json"):
+        calls[name]["overhead"] = {key: round(calls[name][key] - calls["session"][key], 3) for key in calls["session"]}
     tenth = max(1, len(load.memory) // 10)
     early, late = statistics.median(load.memory[tenth : 2 * tenth] or load.memory), statistics.median(load.memory[-tenth:])
     served = {name: after[name] - before[name] for name in ("requests", "batches")}
@@ -146,14 +168,15 @@ def main():
     seconds, qps = float(sys.argv[1]), float(sys.argv[2])
     with cluster([{"num_cpus": 4}]):
         serve.start(http_options={"host": "127.0.0.1", "port": PORT})
-        path = write(models.mlp(np.random.default_rng(0), (64, 256, 10)), "mlp.onnx")
+        model, reference = network()
+        path = write(model, "network.onnx")
         replicas = {"num_gpus": 0, "num_cpus": 0.1, "num_replicas": REPLICAS, "max_delay_s": 0, "options": {"threads": 1}}
         handle = serve.run(app(path, **replicas), name="load", route_prefix="/load")
         options = oc.SessionOptions()
         options.threads = 1
         session = oc.InferenceSession(path, options, ["CPUExecutionProvider"])
-        facts = asyncio.run(measured(handle, session, seconds, qps))
-    facts = {**facts, "model": "MLP 64-256-10, f32", "ray": ray.__version__, "python": platform.python_version()}
+        facts = asyncio.run(measured(handle, session, reference, seconds, qps))
+    facts = {**facts, "model": f"products {'-'.join(map(str, WIDTHS))}, f32", "ray": ray.__version__, "python": platform.python_version()}
     grown = facts["replicas_mb"]["late"] - facts["replicas_mb"]["early"]
     failed = [*facts["wrong"], *facts["lost"], *([f"memory of the replicas grew by {grown:.1f} MB"] if grown > MOST_GROWTH_MB else [])]
     print(json.dumps({**facts, "failed": failed}))

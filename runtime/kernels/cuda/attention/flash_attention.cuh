@@ -5,13 +5,13 @@
 
 #include "runtime/kernels/cuda/attention/flash_attention.h"
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
+#include "runtime/kernels/cuda/common/exp2.cuh"
 
 namespace onnx_cudnn::flash_attention {
 
 constexpr int kWarp = 32, kGroupWarps = 4, kGroup = 128;
 constexpr int kAlignment = 1024;  // of the swizzle pattern
 constexpr int kQueryBoxBytes = kFlashQueries * kFlashRowBytes;
-constexpr float kLog2E = 1.4426950408889634F;
 
 // Of the threads that bring tiles only the first warp does; the others are there where its whole
 // warpgroup gives registers to those that multiply, whose sums would not fit otherwise.
@@ -23,12 +23,6 @@ constexpr int KeyBoxBytes(int boxes) { return FlashKeys(boxes) * kFlashRowBytes;
 
 constexpr int kMaskLoads = 16;  // in flight per thread: more would spill
 constexpr int kStepBytes = 32;  // of 16 channels
-
-__device__ __forceinline__ float Exp2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 // A mask's number times log2(e). What is finite stays finite: the lowest numbers exclude keys only
 // if a query has others.

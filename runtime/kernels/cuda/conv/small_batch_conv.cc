@@ -12,6 +12,7 @@
 #include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
 #include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 #include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/interleaved.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -34,11 +35,17 @@ absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const UnitCo
   return absl::UnimplementedError("no tile holds its depth in shared memory");
 }
 
-// Requires a dense operand with channels innermost.
-absl::Status CheckLies(const KernelOperand& operand, int64_t multiple) {
-  if (operand.format == Format::ChannelsLast(operand.dims(), multiple)) return absl::OkStatus();
+// Elements from a pixel to the next of an operand with channels innermost.
+absl::StatusOr<int64_t> PitchOf(const KernelOperand& operand, int64_t multiple) {
+  if (const auto pitch = PixelPitch(operand.format, operand.dims(), multiple)) return *pitch;
   return absl::UnimplementedError(absl::StrCat(operand.value->name(), " lies as (",
                                                operand.format.ToString(), "), not channels-last"));
+}
+
+// Whether the same offset leads to the same element.
+bool LiesAs(const KernelOperand& a, const KernelOperand& b) {
+  const auto pitch = PixelPitch(a.format, a.dims());
+  return pitch.has_value() && pitch == PixelPitch(b.format, b.dims());
 }
 
 // The element-wise Nodes of a Unit: prologues of the images, and epilogues of the outputs.
@@ -166,8 +173,9 @@ class Assembler {
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
-    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && IsPlain(plan_) &&
-                          !(Activates() && plan_.sources > 1);
+    const bool is_affine = scale_[0].has_value() || scale_[1].has_value();
+    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && !is_affine &&
+                          IsPlain(plan_) && !(Activates() && plan_.sources > 1);
     return OneCall(is_plain ? PlainCall() : Call(), operands_);
   }
 
@@ -196,6 +204,8 @@ class Assembler {
       if (!x_[i]) continue;
       const size_t at = offsetof(SmallBatchConvParameters, image) + i * sizeof(SmallBatchConvImage);
       call.Bind(at + offsetof(SmallBatchConvImage, x), *x_[i]);
+      if (scale_[i]) call.Bind(at + offsetof(SmallBatchConvImage, scale), *scale_[i]);
+      if (shift_[i]) call.Bind(at + offsetof(SmallBatchConvImage, shift), *shift_[i]);
     }
     for (int i = 0; i < plan_.siblings; ++i) {
       const size_t at =
@@ -241,7 +251,7 @@ class Assembler {
 
   absl::Status AddImage(int i, const NodeList& prologue) {
     const Value& x = convs_.image(i);
-    const SmallBatchSource& s = p_.source[i] = plan_.source[i];
+    const SmallBatchSource& s = plan_.source[i];
     SmallBatchConvImage& image = p_.image[i];
     image.prologue = -1;
     image.patch_at = patch_;
@@ -250,12 +260,21 @@ class Assembler {
     image.columns = FastDivide<uint32_t>(s.patch_columns());
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
-    if (!prologue.empty()) {
+    const std::optional<AffinePrologue> affine = AffinePrologueOf(*convs_.convs[i], unit_);
+    if (!prologue.empty() && !affine.has_value()) {
+      p_.source[i] = s;
       image.prologue = epilogues_.segments();
       return epilogues_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
     }
-    const KernelOperand operand = operands_.Of(x);
-    RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kSmallBatchFewChannels : 1));
+    const KernelOperand operand = operands_.Of(affine.has_value() ? *affine->x : x);
+    if (affine.has_value()) {
+      image.clamps = affine->clamps;
+      scale_[i] = operands_.Of(*affine->scale).slot;
+      shift_[i] = operands_.Of(*affine->shift).slot;
+    }
+    ASSIGN_OR_RETURN(const int64_t pitch, PitchOf(operand, s.is_stem ? kSmallBatchFewChannels : 1));
+    plan_.source[i].lanes = static_cast<int>(pitch);
+    p_.source[i] = s;
     x_[i] = operand.slot;
     return absl::OkStatus();
   }
@@ -264,18 +283,20 @@ class Assembler {
     const Value& start = convs_.summed ? convs_.sum->output(0) : convs_.convs[i]->output(0);
     SmallBatchConvOutput& out = p_.output[i];
     out.filters = plan_.filters[i];
+    out.pitch = static_cast<int>(plan_.pitch[i]);
     out.first_tile = plan_.first_tile[i];
     out.epilogue = -1;
     const PlainEpilogue plain = PlainOf(unit_, start, epilogue);
     std::optional<KernelOperand> residual;
     if (plain.residual != nullptr) residual = operands_.Of(*plain.residual);
-    // A constant residual is row-major; if the layout differs, the epilogue program reads it.
-    if (plain.y == nullptr || (residual && !CheckLies(*residual, 1).ok())) {
+    // A residual in another layout than y, like a row-major constant, is read by a program.
+    if (plain.y == nullptr || (residual && !LiesAs(*residual, operands_.Of(*plain.y)))) {
       out.epilogue = epilogues_.segments();
       return epilogues_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
     }
     const KernelOperand y = operands_.Of(*plain.y);
-    RETURN_IF_ERROR(CheckLies(y, 1));
+    ASSIGN_OR_RETURN(plan_.pitch[i], PitchOf(y, 1));
+    out.pitch = static_cast<int>(plan_.pitch[i]);
     out.activation = plain.activation;
     y_[i] = y.slot;
     if (residual) residual_[i] = residual->slot;
@@ -284,13 +305,14 @@ class Assembler {
 
   const Unit& unit_;
   const UnitConvs& convs_;
-  const SmallBatchPlan& plan_;
+  SmallBatchPlan plan_;  // with the pitches of this launch's operands
   Operands operands_;
   EpilogueBuilder epilogues_;
   SmallBatchConvParameters p_ = {};
   // nullopt for addresses that an epilogue program reads or writes.
   std::optional<Slot> x_[kSmallBatchSources], y_[kSmallBatchSiblings],
       residual_[kSmallBatchSiblings];
+  std::optional<Slot> scale_[kSmallBatchSources], shift_[kSmallBatchSources];  // affine prologues
   Slot slabs_ = Slot::Workspace();
   int patch_ = 0, table_ = 0;
 };

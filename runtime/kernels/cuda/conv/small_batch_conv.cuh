@@ -84,7 +84,7 @@ struct OwnOutputs {
     for (int e = 0; e < kMost; ++e) {
       const int i = static_cast<int>(threadIdx.x) + e * kSmallBatchThreads;
       const int pixel = i < own && filter < out.filters ? table[PixelOf(i)] : -1;
-      at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.filters + filter;
+      at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.pitch + filter;
     }
   }
   // The pixel of the tile that the block's four `i` belongs to.

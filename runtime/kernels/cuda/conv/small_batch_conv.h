@@ -16,8 +16,11 @@ namespace onnx_cudnn {
 struct SmallBatchConvImage {
   const void* x;  // nullptr: the prologue program computes it
   int prologue;   // segment of the program, or -1
-  int patch_at;   // bytes after the start of the first patch
-  int table_at;   // ints after the start of the first table; offsets of the patch's pixels
+  // [channels]: x · scale + shift, then Relu if it clamps, is convolved. nullptr: x is.
+  const void *scale, *shift;
+  bool clamps;
+  int patch_at;  // bytes after the start of the first patch
+  int table_at;  // ints after the start of the first table; offsets of the patch's pixels
   FastDivide<uint32_t> pieces;   // per pixel of the patch: 16-byte units, or lanes of a stem
   FastDivide<uint32_t> columns;  // of the patch
 };
@@ -26,8 +29,9 @@ struct SmallBatchConvImage {
 // f is Relu or the identity if there is no program.
 struct SmallBatchConvOutput {
   void* y;
-  const void* residual;  // dense, layout of y; nullptr: none
+  const void* residual;  // layout of y; nullptr: none
   int filters;
+  int pitch;       // elements from a pixel of y to the next
   int first_tile;  // of filters
   int epilogue;    // segment of the program, or -1
   Activation activation;
@@ -79,7 +83,8 @@ struct SmallBatchConvPlainParameters {
   void* y;
   SmallBatchConvPlainSource source[kSmallBatchSources];
   FastDivide<uint32_t> columns;  // of the output, or of a tile if there are windows
-  uint32_t pixels, filters;      // per output image
+  uint32_t pixels;               // per output image
+  uint32_t pitch;                // elements from an output pixel to the next
   // Multiplication of the first early_steps steps begins once the first early_groups groups of the
   // only source have arrived; 0: once all have.
   uint32_t early_groups, early_steps;

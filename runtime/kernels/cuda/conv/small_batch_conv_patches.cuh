@@ -1,5 +1,5 @@
 // The work of a block in the general form of small_batch_conv, and how its patches are loaded to
-// shared memory: by cp.async, or computed by a prologue program.
+// shared memory: by cp.async, or computed: by an affine function, or by a prologue program.
 #pragma once
 
 #include "runtime/kernels/cuda/conv/small_batch_conv.h"
@@ -101,6 +101,50 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
   }
 }
 
+// x · scale + shift of four channels; then Relu if `f` says so.
+template <typename T>
+__device__ __forceinline__ uint2 Affine(const uint2& x, const uint2& scale, const uint2& shift,
+                                        const Activation& f) {
+  const float4 v = Unpacked<T>(x), s = Unpacked<T>(scale), t = Unpacked<T>(shift);
+  return Packed<T>(make_float4(v.x * s.x + t.x, v.y * s.y + t.y, v.z * s.z + t.z, v.w * s.w + t.w),
+                   f);
+}
+
+// Computes the patch of an image with a factor and an addend for each channel; zero outside the
+// image, like the padding of the window.
+template <typename T>
+__device__ __forceinline__ void ComputeAffinePatch(const Parameters& p, const Block& b, int i,
+                                                   const int* offsets, char* patch) {
+  const SmallBatchSource& s = p.source[i];
+  const SmallBatchConvImage& image = p.image[i];
+  const T* x =
+      static_cast<const T*>(image.x) + static_cast<int64_t>(b.image) * s.height * s.width * s.lanes;
+  const Activation f = {image.clamps ? Activation::Kind::kRelu : Activation::Kind::kNone};
+  const int first = b.part * s.part_channels;
+  const int count = s.patch_pixels() * static_cast<int>(image.pieces.divisor);
+#pragma unroll 2
+  for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
+    uint32_t pixel = j;
+    const int piece = image.pieces.Split(pixel);
+    const int offset = offsets[pixel], channel = first + piece * kSmallBatchPiece;
+    uint4 made = make_uint4(0, 0, 0, 0);
+    if (offset >= 0 && channel < s.channels) {
+      const uint4 v = __ldcg(
+          reinterpret_cast<const uint4*>(x + static_cast<int64_t>(offset) * s.lanes + channel));
+      const uint4 scale =
+          *reinterpret_cast<const uint4*>(static_cast<const T*>(image.scale) + channel);
+      const uint4 shift =
+          *reinterpret_cast<const uint4*>(static_cast<const T*>(image.shift) + channel);
+      const uint2 low = Affine<T>(make_uint2(v.x, v.y), make_uint2(scale.x, scale.y),
+                                  make_uint2(shift.x, shift.y), f);
+      const uint2 high = Affine<T>(make_uint2(v.z, v.w), make_uint2(scale.z, scale.w),
+                                   make_uint2(shift.z, shift.w), f);
+      made = make_uint4(low.x, low.y, high.x, high.y);
+    }
+    *reinterpret_cast<uint4*>(patch + PatchBytes(p, i, pixel) + piece * 16) = made;
+  }
+}
+
 // Computes the patch of an image with a prologue program; zero outside the image, like the padding
 // of the window.
 template <typename T>
@@ -142,6 +186,10 @@ __device__ __forceinline__ void BringPatches(const Parameters& p, const Epilogue
     if (i >= p.sources) break;
     const int* offsets = table + p.image[i].table_at;
     char* to = patch + p.image[i].patch_at;
+    if (p.image[i].scale != nullptr) {
+      ComputeAffinePatch<T>(p, block, i, offsets, to);
+      continue;
+    }
     if constexpr (kHasProgram) {
       if (p.image[i].prologue >= 0) {
         ComputePatch<T>(p, *program, block, i, offsets, to);

@@ -22,7 +22,8 @@ uint32_t Log(int x) {
   return log;
 }
 
-int64_t ElementsOf(const SmallBatchSource& s) { return int64_t{s.height} * s.width * s.channels; }
+// From an image to the next.
+int64_t ElementsOf(const SmallBatchSource& s) { return int64_t{s.height} * s.width * s.lanes; }
 
 // Whether the windows of a 1 × 1 source are inside the image.
 bool LiesInside(const SmallBatchSource& s, const SmallBatchTiling& t) {
@@ -42,8 +43,8 @@ SmallBatchConvPlainSource SourceOf(const SmallBatchSource& s) {
   const int stride_h = s.gathers() ? s.stride_h : 1, stride_w = s.gathers() ? s.stride_w : 1;
   return {.x = nullptr,
           .image_elements = Unsigned(ElementsOf(s)),
-          .row_elements = Unsigned(int64_t{stride_h} * s.width * s.channels),
-          .column_elements = Unsigned(int64_t{stride_w} * s.channels),
+          .row_elements = Unsigned(int64_t{stride_h} * s.width * s.lanes),
+          .column_elements = Unsigned(int64_t{stride_w} * s.lanes),
           .part_channels = Unsigned(s.part_channels),
           .groups = Unsigned(s.part_channels / kGroup),
           .rest = Unsigned(s.part_channels % kGroup / kSmallBatchPiece),
@@ -92,7 +93,7 @@ bool IsPlain(const SmallBatchPlan& plan) {
     if (!IsPlainSource(plan.source[i], plan)) return false;
     windows += plan.source[i].gathers() ? 0 : 1;
   }
-  const int64_t outputs = int64_t{t.images} * t.rows * t.columns * plan.filters[0];
+  const int64_t outputs = int64_t{t.images} * t.rows * t.columns * plan.pitch[0];
   return windows <= 1 && plan.siblings == 1 && plan.filters[0] % plan.tile.filters == 0 &&
          outputs < kMostElements && plan.first_tile[1] <= kMostExtent && t.images <= kMostExtent;
 }
@@ -120,7 +121,7 @@ PlainConv PlainConvOf(const SmallBatchPlan& plan) {
   }
   p.columns = FastDivide<uint32_t>(t.flat ? t.columns : t.tile_columns);
   p.pixels = Unsigned(t.rows * t.columns);
-  p.filters = Unsigned(plan.filters[0]);
+  p.pitch = Unsigned(plan.pitch[0]);
   p.log_split = Log(plan.tile.split);
   p.slab_bytes = Unsigned(SmallBatchSlabBytes(plan.tile.filters, plan.steps));
   p.row_bytes = Unsigned(SmallBatchRowBytes(plan.steps));

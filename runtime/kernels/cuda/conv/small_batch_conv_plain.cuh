@@ -52,7 +52,7 @@ struct OwnFours {
       at[e] = kNone;
       if (!is_there || (kIsSplit && e * kSmallBatchThreads >= own)) continue;
       const uint32_t pixel = OutputOf(p, tile, PixelAt(e));
-      if (pixel != kNone) at[e] = (begin + pixel) * ConvOf(p).filters + filter;
+      if (pixel != kNone) at[e] = (begin + pixel) * ConvOf(p).pitch + filter;
     }
   }
   __device__ __forceinline__ uint32_t PixelAt(int e) const {  // index in the tile

@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/cuda/common/operands.h"
 #include "runtime/kernels/cuda/conv/register_operand.h"
+#include "runtime/plan/interleaved.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -29,10 +30,11 @@ TensorMap MapImage(const KernelOperand& x) {
 TensorMap MapPooled(const KernelOperand& y) {
   const uint64_t pixels = y.value->elements() / kStemFilters;
   const auto channels = static_cast<uint32_t>(128 / y.element_bytes());
+  const auto pitch = static_cast<uint64_t>(PixelPitch(y.format, y.dims()).value_or(kStemFilters));
   return {.element = ElementOf(y.dtype()),
           .rank = 2,
           .dims = {kStemFilters, pixels},
-          .strides = {static_cast<uint64_t>(kStemFilters * y.element_bytes())},
+          .strides = {pitch * y.element_bytes()},
           .box = {channels, kPooledColumns},
           .swizzles_128 = true,
           .promotes_256 = false};

@@ -214,20 +214,61 @@ class Builder {
   std::vector<Slot> writes_;
 };
 
+// The most elements of a thread. Many suit rows of whose loads few would be in flight together; few
+// suit fewer rows than fill the device, and short ones, whose accesses would lie apart.
+int LanesOf(const Dims& dims, const RowGroupSum& sum, const DeviceInfo& info) {
+  constexpr int64_t kManyElements = 16'384;  // of a multiprocessor; at 8 a thread it holds 4,096
+  constexpr int64_t kWholeColumns = 128, kColumns = 256, kBlockColumns = 4096;
+  const int64_t columns = dims.back();
+  if (sum.addends == 0) return kRowGroupLanes;
+  const bool is_long = columns > (columns % kRowGroupLanes == 0 ? kWholeColumns - 1 : kColumns);
+  const bool is_many = ElementsOf(dims) > kManyElements * info.multiprocessors;
+  return columns > kBlockColumns || (is_long && is_many) ? kWideRowGroupLanes : kRowGroupLanes;
+}
+
 // A row by part of a warp, by a warp, or by a block.
-LaunchShape PlaceRows(const Dims& dims, RowShape& rows) {
+LaunchShape PlaceRows(const Dims& dims, RowGroupParameters& p) {
   constexpr int kWarp = 32, kFewThreads = 128;
-  const int64_t columns = dims.back(), groups = (columns + kRowGroupLanes - 1) / kRowGroupLanes;
+  RowShape& rows = p.rows;
+  const int64_t columns = dims.back(), groups = (columns + p.lanes - 1) / p.lanes;
   rows.rows = ElementsOf(dims) / columns;
   rows.extent = rows.pitch = static_cast<int>(columns);
   rows.whole = columns % kRowGroupLanes == 0;
-  rows.threads = groups <= kWarp ? PowerOfTwoFrom(groups)
+  const bool by_warp = !rows.whole && p.lanes > kRowGroupLanes;  // its accesses are adjacent
+  rows.threads = groups <= kWarp ? (by_warp ? kWarp : PowerOfTwoFrom(groups))
                                  : static_cast<int>((groups + kWarp - 1) / kWarp * kWarp);
+  const int units = rows.extent / (rows.whole ? kRowGroupLanes : 1);
+  p.turns = units / rows.threads;
+  p.lanes_of_last_turn = units % rows.threads;
   LaunchShape shape;
   shape.block.x = static_cast<unsigned>(rows.threads <= kWarp ? kFewThreads : rows.threads);
   const int64_t of_block = shape.block.x / rows.threads;
   shape.grid.x = static_cast<unsigned>((rows.rows + of_block - 1) / of_block);
   return shape;
+}
+
+// The axes before the rows, the innermost first; neighbours along which every operand advances
+// evenly are one.
+void SetAxes(const Dims& dims, RowGroupParameters& p) {
+  std::vector<RowGroupOperand*> operands = {&p.scale, &p.bias};
+  for (int i = 0; i < p.ends[p.count].reads; ++i) operands.push_back(&p.operands[i]);
+  int64_t extents[kMostRowGroupAxes] = {1};
+  int last = 0;
+  for (int a = 0; a < static_cast<int>(dims.size()) - 1; ++a) {
+    const int64_t extent = dims[dims.size() - 2 - a];
+    if (extent == 1) continue;
+    const bool joins = extents[last] == 1 ||
+                       std::all_of(operands.begin(), operands.end(), [&](const auto* operand) {
+                         return operand->strides[a] == operand->strides[last] * extents[last];
+                       });
+    if (!joins) ++last;
+    for (RowGroupOperand* operand : operands) {
+      if (!joins || extents[last] == 1) operand->strides[last] = operand->strides[a];
+    }
+    extents[last] = joins ? extents[last] * extent : extent;
+  }
+  p.axis_count = last + 1;
+  for (int a = 0; a <= last; ++a) p.axes[a] = FastDivide<uint32_t>(extents[a]);
 }
 
 // nullptr: the group has none.
@@ -312,12 +353,9 @@ absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
   Builder builder(request, operands, group);
   RETURN_IF_ERROR(builder.AddSegments());
   RowGroupParameters& p = builder.parameters();
-  const int rank = static_cast<int>(dims.size());
-  for (int axis = rank - 2; axis >= 0; --axis) {
-    p.axes[rank - 2 - axis] = FastDivide<uint32_t>(dims[axis]);
-  }
-  const LaunchShape shape = PlaceRows(dims, p.rows);
   p.sum = SumOf(p);
+  p.lanes = LanesOf(dims, p.sum, request.target.info);
+  const LaunchShape shape = PlaceRows(dims, p);
   const Node* norm = NormOf(group);
   const Value *scale = norm == nullptr ? nullptr : &norm->input(1),
               *bias = norm != nullptr && norm->has_input(2) ? &norm->input(2) : nullptr;
@@ -328,6 +366,7 @@ absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
   if (bias != nullptr) {
     ASSIGN_OR_RETURN(p.bias, builder.OperandOf(*bias));
   }
+  SetAxes(dims, p);
   KernelCall call = RowGroupCall(shape, p);
   builder.Bind(call);
   if (scale != nullptr) {

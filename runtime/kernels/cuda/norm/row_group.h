@@ -11,8 +11,10 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kRowGroupLanes = 8;  // elements of a thread
+inline constexpr int kRowGroupLanes = 8;  // elements of a vector, and of a thread
 inline constexpr int kMostRowGroupThreads = 1024;
+inline constexpr int kWideRowGroupLanes = 32;  // of a thread, without a program
+inline constexpr int kMostWideRowGroupThreads = 256;
 inline constexpr int kMostRowGroupAxes = 4;  // before the rows
 inline constexpr int kMostRowGroupSteps = 48;
 inline constexpr int kMostRowGroupOperands = 16;
@@ -64,6 +66,11 @@ struct RowGroupSum {
 // epsilon).
 struct RowGroupParameters {
   RowShape rows;  // whole: rows consist of aligned vectors of kRowGroupLanes; pitch is extent
+  int lanes = kRowGroupLanes;  // most elements of a thread: kWideRowGroupLanes only for a sum
+  // Of a row: vectors, or, if it is not whole, elements that each of its threads has, and threads
+  // that have one more.
+  int turns = 0, lanes_of_last_turn = 0;
+  int axis_count = 0;
   FastDivide<uint32_t> axes[kMostRowGroupAxes];  // extents, the innermost first
   int count = 0;                                 // of ops
   RowGroupOp ops[kMostRowOps];

@@ -2,6 +2,7 @@
 // runtime/ops/primitives.inc.
 #pragma once
 
+#include "runtime/kernels/cuda/common/exp2.cuh"
 #include "runtime/kernels/cuda/common/numbers.cuh"
 #include "runtime/ops/primitive_math.h"
 #include "runtime/ops/primitives.h"
@@ -59,10 +60,8 @@ __device__ __forceinline__ T Power(T base, T exponent) {
 // __expf and __fdividef without the handling of subnormals, which cannot occur here. If e^-x is
 // infinite, its reciprocal is 0.
 __device__ __forceinline__ float Sigmoid(float x) {
-  constexpr float kLog2E = 1.4426950408889634F;
-  float e, sigmoid;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(-x * kLog2E));
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(sigmoid) : "f"(1.0F + e));
+  float sigmoid;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(sigmoid) : "f"(1.0F + Exp2(-x * kLog2E)));
   return sigmoid;
 }
 __device__ __forceinline__ double Sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/conv/image_layout.h"
 #include "runtime/ops/window.h"
+#include "runtime/plan/interleaved.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -135,7 +136,9 @@ absl::StatusOr<WindowPool> ReadWindowPool(const Node& node, const KernelOperand&
                    MakeWindow(node, x.dims(), node.attrs().Ints("kernel_shape"), y.dims()));
   RETURN_IF_ERROR(CheckWindowFits(pool.window));
   ASSIGN_OR_RETURN(pool.x, ImageLayoutOf(x));
-  ASSIGN_OR_RETURN(pool.y, ImageLayoutOf(y));
+  KernelOperand dense = y;
+  dense.format = y.format.WithoutForeignLanes();
+  ASSIGN_OR_RETURN(pool.y, ImageLayoutOf(dense));
   // Planes of one pixel are vectors of channels in either layout.
   if (pool.x.channels_last != pool.y.channels_last) {
     const bool last =
@@ -146,6 +149,7 @@ absl::StatusOr<WindowPool> ReadWindowPool(const Node& node, const KernelOperand&
     return absl::UnimplementedError(
         absl::StrCat("channels padded to ", pool.x.lanes, " and ", pool.y.lanes));
   }
+  if (y.format.has_foreign_lanes()) pool.y.lanes = PixelPitch(y.format, y.dims()).value();
   pool.include_pad = node.attrs().Int("count_include_pad", 0) != 0;
   pool.with_indices = node.has_output(1);
   return pool;

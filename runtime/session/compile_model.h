@@ -1,0 +1,45 @@
+// Makes compiled models (compiled_model.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/options.h"
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// The inputs of a Program, by name.
+struct CompiledInputs {
+  std::map<std::string, Dims, std::less<>> dims;          // of those that are not static, at least
+  std::map<std::string, HostTensor, std::less<>> values;  // of those that decide shapes
+};
+
+struct CompileRequest {
+  std::string target = "cpu";  // as in MakeTarget
+  // Those of the Sessions that will load it: what passes and partitioning read, and the plan cache
+  // from which plans are taken. What selects a device is ignored.
+  SessionOptions options;
+  CompiledInputs inputs;  // of the Program whose plans and forms of weights it holds
+};
+
+struct CompileReport {
+  int64_t bytes = 0;            // of the file
+  int plans = 0;                // entries of the plan cache
+  bool has_partitions = false;  // among them the partitions of the Program
+  int forms = 0;                // of weights, as the Steps want them
+  std::string without_forms;    // why there are none
+  std::string not_optimized;    // as in CompiledFacts
+};
+
+// Writes `model` and what it becomes on the target to the file `path`, which is replaced. Where
+// this host has the target's GPU, it compiles the Program to make the forms of weights.
+//   errors  those of MakeTarget, of the passes and of files; those of WriteModelWithout for
+//   `model`;
+//           on the target's GPU those of building the Program
+absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequest& request,
+                                           const std::string& path);
+
+}  // namespace onnx_cudnn

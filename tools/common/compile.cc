@@ -1,0 +1,64 @@
+#include "tools/common/compile.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/printable.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/op_library.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/session/arguments.h"
+#include "tools/common/explain_model.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::string TextOf(const CompileReport& report, const CompileRequest& request,
+                   const std::string& output) {
+  std::string text =
+      absl::StrFormat("wrote   %s  for %s, %d bytes: %d plans%s, %d forms of weights\n", output,
+                      request.target, report.bytes, report.plans,
+                      report.has_partitions ? " with the partitions" : "", report.forms);
+  const auto add = [&](std::string_view note) {
+    if (!note.empty()) absl::StrAppend(&text, "note    ", Printable(note), "\n");
+  };
+  add(report.not_optimized);
+  const bool is_gpu = request.target != "cpu";  // which takes weights as they are
+  if (is_gpu && !report.without_forms.empty()) {
+    add(absl::StrCat("no forms of weights: ", report.without_forms));
+  }
+  if (is_gpu && report.plans == 0) {
+    add(request.options.plan_cache.empty() ? "no plans: --plan-cache gives them"
+                                           : "no plans: the plan cache has none for these inputs");
+  }
+  return text;
+}
+
+}  // namespace
+
+bool IsCompiledName(std::string_view output) { return absl::EndsWith(output, ".ocp"); }
+
+absl::StatusOr<std::string> CompileToFile(const std::string& model, CompileRequest request,
+                                          const std::string& output) {
+  RETURN_IF_ERROR(LoadOpLibraries(request.options.op_libraries));
+  ASSIGN_OR_RETURN(const Graph graph, LoadModel(model));
+  std::vector<ValueInfo> infos;
+  for (const Value* input : graph.inputs()) {
+    infos.push_back(DescribeValue(input->name(), input->type()));
+  }
+  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, GivenInputs().shapes));
+  ASSIGN_OR_RETURN(const NamedTensors values, SaidInputs(infos, GivenInputs()));
+  for (const auto& [name, input] : filled) {
+    const auto value = values.find(name);
+    request.inputs.dims[name] = value == values.end() ? input.dims : value->second.dims();
+  }
+  ASSIGN_OR_RETURN(request.inputs.values, ValuesToRead(graph, infos, values));
+  ASSIGN_OR_RETURN(const CompileReport report, CompileModel(graph, request, output));
+  return TextOf(report, request, output);
+}
+
+}  // namespace onnx_cudnn
