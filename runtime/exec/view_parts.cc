@@ -198,7 +198,9 @@ void ProposeConcat(const Engine& engine, const Node& concat, const Target& targe
   }
   Support last = Support::Yes();
   bool is_proposed = false;
+  const Value& whole = concat.output(0);
   for (const auto& format_of : choices) {
+    if (format_of != choices[0] && format_of(whole) == choices[0](whole)) continue;
     Candidate candidate = ConcatCandidate(engine, concat, format_of, target);
     const Support support = CheckParts(candidate);
     if (support) {

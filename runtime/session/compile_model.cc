@@ -15,11 +15,13 @@
 #include "runtime/base/file.h"
 #include "runtime/base/parts_file.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
 #include "runtime/ops/random_draw.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/compiled_model.h"
+#include "runtime/session/edge.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
@@ -248,6 +250,15 @@ absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequ
   ASSIGN_OR_RETURN(report.without_forms, WhyNoForms(target, asked));
   if (report.without_forms.empty()) RETURN_IF_ERROR(AddForms(request, path, report));
   return report;
+}
+
+Result<CompileReport> CompileModelFile(const std::string& model, const CompileRequest& request,
+                                       const std::string& path) {
+  return AtEdge<CompileReport>([&]() -> absl::StatusOr<CompileReport> {
+    RETURN_IF_ERROR(LoadOpLibraries(request.options.op_libraries));
+    ASSIGN_OR_RETURN(const Graph graph, LoadModel(model));
+    return CompileModel(graph, request, path);
+  });
 }
 
 }  // namespace onnx_cudnn

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/options.h"
+#include "onnx_cudnn/result.h"
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
@@ -41,5 +42,12 @@ struct CompileReport {
 //           on the target's GPU those of building the Program
 absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequest& request,
                                            const std::string& path);
+
+// The same for the model in a file, for programs that link to the shared library: its kernels then
+// stand in the library alone.
+//   errors  also those of op libraries and of loading
+ONNX_CUDNN_API Result<CompileReport> CompileModelFile(const std::string& model,
+                                                      const CompileRequest& request,
+                                                      const std::string& path);
 
 }  // namespace onnx_cudnn

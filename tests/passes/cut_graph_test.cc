@@ -120,11 +120,11 @@ TEST(CutGraphTest, SmallBranchesStayInTheSegment) {
 TEST(CutGraphTest, BranchesOfWhatTheHostRunsStayInTheSegment) {
   const OwnedTarget h200 = *MakeTarget("h200");
   const CutOps ops = Cut(R"(
-      g (float[64,64,64] x) => (float[64] y) <float zero = {0}> {
+      g (float[64] x) => (float[64] y) <float zero = {0}> {
         s = ReduceSum<keepdims = 0>(x)
         c = Greater(s, zero)
-        y = If(c) <then_branch = a () => (p) { d = Det(x) p = Neg(d) },
-                   else_branch = b () => (q) { q = Det(x) }> })",
+        y = If(c) <then_branch = a () => (p) { d = Bernoulli(x) p = Neg(d) },
+                   else_branch = b () => (q) { q = Bernoulli(x) }> })",
                          {.body_target = &h200.target});
   EXPECT_EQ(ops.nodes, Strings{});
 }

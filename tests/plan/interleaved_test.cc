@@ -65,7 +65,7 @@ TEST(InterleavedTest, SaysWhyAConcatCopies) {
        "it does not join channels of images"},
       {"a = Relu(x) b = Neg(x) y = Concat<axis = 1>(a, b)", "its output is a graph output"},
       {"a = Relu(x) t = Concat<axis = 1>(a, x) y = Relu(t)", "input x is not the output of a node"},
-      {"a = Relu(x) t = Concat<axis = 1>(a, w) y = Relu(t)", "input w is not the output of a node"},
+      {"a = Relu(x) t = Concat<axis = 1>(a, w) y = Relu(t)", "input c is not the output of a node"},
       {"a = Relu(x) t = Concat<axis = 1>(a, a) y = Relu(t)", "input a is in it twice"},
       {"a = Relu(x) b = Identity(a) t = Concat<axis = 1>(a, b) y = Relu(t)",
        "input b shows the bytes of another value"},

@@ -33,7 +33,7 @@ class LimitsTest : public ProgramsTest {
 
 TEST_F(LimitsTest, HelpNeedsNoThreadsAndLittleAddressSpace) {
   for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_OPT, ONNX_CUDNN_BENCH}) {
-    for (const char* limits : {"-v 250000", "-v 400000", kNoThreads}) {
+    for (const char* limits : {"-v 200000", "-v 400000", kNoThreads}) {
       const Ended ended = RunLimited(limits, program, "--help");
       EXPECT_EQ(ended.code, 0) << limits << ": " << ended.err;
       EXPECT_EQ(ended.err, "") << limits;

@@ -11,6 +11,7 @@
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
+#include "tools/common/exit_codes.h"
 #include "tools/common/explain_model.h"
 #include "tools/common/inputs.h"
 
@@ -57,8 +58,9 @@ absl::StatusOr<std::string> CompileToFile(const std::string& model, CompileReque
     request.inputs.dims[name] = value == values.end() ? input.dims : value->second.dims();
   }
   ASSIGN_OR_RETURN(request.inputs.values, ValuesToRead(graph, infos, values));
-  ASSIGN_OR_RETURN(const CompileReport report, CompileModel(graph, request, output));
-  return TextOf(report, request, output);
+  Result<CompileReport> report = CompileModelFile(model, request, output);
+  if (!report.ok()) return ToStatus(report.error());
+  return TextOf(report.value(), request, output);
 }
 
 }  // namespace onnx_cudnn
