@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -14,11 +15,11 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMostStrays = 1;  // more launches than the Nodes behind them would be on their own
+constexpr int kAnyStrays = std::numeric_limits<int>::max();
 
 class Cover {
  public:
-  // spares_strays: an anchor takes no proposal that leaves several strays
+  // spares_strays: an anchor whose best proposal has several strays takes one that has none
   Cover(const Stretch& stretch, const Proposals& proposals, const FixedPlacements& fixed,
         bool spares_strays)
       : stretch_(stretch),
@@ -33,7 +34,7 @@ class Cover {
       for (size_t i = 0; i < stretch_.nodes.size(); ++i) {
         const Node& node = *stretch_.nodes[i];
         if (taken_[i] || TraitsOf(node).anchor != anchors) continue;
-        const Proposal* best = Best(i, anchors);
+        const Proposal* best = Best(i, kAnyStrays);
         if (best == nullptr) {
           const absl::Status status = proposals_.Unrunnable(node);
           if (stretch_.refusals == nullptr) return status;
@@ -41,7 +42,11 @@ class Cover {
           taken_[i] = true;
           continue;
         }
-        has_strays_ |= anchors && LeavesStrays(*best);
+        if (anchors && Strays(*best) > 1) {
+          has_strays_ = true;
+          const Proposal* other = spares_strays_ ? Best(i, 0) : nullptr;
+          if (other != nullptr) best = other;
+        }
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
         chosen.push_back(best->candidate);
       }
@@ -57,12 +62,12 @@ class Cover {
  private:
   // The best available proposal: by agreement, then size, then price, then the order of the
   // Engines.
-  const Proposal* Best(size_t at, bool is_anchor) const {
+  const Proposal* Best(size_t at, int most_strays) const {
     using Rank = std::tuple<int, int, double>;  // smaller is better
     const Proposal* best = nullptr;
     Rank best_rank;
     for (const Proposal& p : proposals_.at()[at]) {
-      if (!IsFree(p) || (spares_strays_ && is_anchor && LeavesStrays(p))) continue;
+      if (!IsFree(p) || (most_strays < kAnyStrays && Strays(p) > most_strays)) continue;
       const Rank rank = {fixed_.Disagreements(p), -static_cast<int>(p.candidate.nodes.size()),
                          p.candidate.cost.us + fixed_.BorderUs(p)};
       if (best != nullptr && rank >= best_rank) continue;
@@ -77,13 +82,12 @@ class Cover {
                         [&](const Node* n) { return taken_[proposals_.PositionOf(n)]; });
   }
 
-  // Strays: element-wise Nodes outside that an element-wise Node of the proposal reads. Without the
-  // proposal one launch may compute all of them.
-  bool LeavesStrays(const Proposal& p) const {
+  // Element-wise Nodes outside that element-wise Nodes of the proposal read. Each is a launch, or
+  // several; without the proposal one launch may hold all of them and their readers.
+  int Strays(const Proposal& p) const {
     const auto is_stray = [&](const Value* v) { return IsStray(*v, p.candidate.nodes); };
-    return p.candidate.nodes.size() > 1 &&
-           std::count_if(p.boundary.inputs.begin(), p.boundary.inputs.end(), is_stray) >
-               kMostStrays;
+    return static_cast<int>(
+        std::count_if(p.boundary.inputs.begin(), p.boundary.inputs.end(), is_stray));
   }
 
   bool IsStray(const Value& value, absl::Span<const Node* const> nodes) const {
