@@ -5,6 +5,7 @@
 
 #include "passes/partition/cost_search.h"
 #include "passes/partition/fixed_placements.h"
+#include "passes/partition/interleavings.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/proposals.h"
 #include "passes/partition/refine_formats.h"
@@ -110,22 +111,40 @@ class Cover {
   std::vector<NodeRefusal> refusals_;
 };
 
+// The faster by the prices of two covers; the first if the second failed.
+std::vector<Candidate> Faster(const Stretch& stretch, std::vector<Candidate> chosen,
+                              absl::StatusOr<std::vector<Candidate>> other) {
+  const bool is_faster = other.ok() && CoverUs(stretch, *other) < CoverUs(stretch, chosen);
+  return is_faster ? *std::move(other) : chosen;
+}
+
+// A cover with Values in Concats as `interleavings` says; nullptr: in none.
+absl::StatusOr<std::vector<Candidate>> CoverWith(const Stretch& stretch, const Proposals& proposals,
+                                                 const Interleavings* interleavings,
+                                                 std::vector<NodeRefusal>& refusals) {
+  const FixedPlacements fixed(stretch, proposals, interleavings);
+  Cover cover(stretch, proposals, fixed, /*spares_strays=*/false);
+  ASSIGN_OR_RETURN(std::vector<Candidate> chosen, cover.Run());
+  refusals = cover.refusals();
+  if (!cover.has_strays() || !refusals.empty()) return chosen;
+  return Faster(stretch, std::move(chosen),
+                Cover(stretch, proposals, fixed, /*spares_strays=*/true).Run());
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch) {
   const Proposals proposals(stretch, Proposals::BeyondFit::kDrop);
-  const FixedPlacements fixed(stretch, proposals);
-  Cover cover(stretch, proposals, fixed, /*spares_strays=*/false);
-  ASSIGN_OR_RETURN(std::vector<Candidate> chosen, cover.Run());
-  if (stretch.refusals != nullptr) {
-    stretch.refusals->insert(stretch.refusals->end(), cover.refusals().begin(),
-                             cover.refusals().end());
+  const Interleavings interleavings(proposals);
+  std::vector<NodeRefusal> refusals;
+  ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWith(stretch, proposals, nullptr, refusals));
+  if (!refusals.empty()) {
+    stretch.refusals->insert(stretch.refusals->end(), refusals.begin(), refusals.end());
+    return chosen;
   }
-  if (!cover.has_strays() || !cover.refusals().empty()) return chosen;
-  absl::StatusOr<std::vector<Candidate>> other =
-      Cover(stretch, proposals, fixed, /*spares_strays=*/true).Run();
-  const bool is_faster = other.ok() && CoverUs(stretch, *other) < CoverUs(stretch, chosen);
-  return is_faster ? std::move(other) : std::move(chosen);
+  if (interleavings.empty()) return chosen;
+  return Faster(stretch, std::move(chosen),
+                CoverWith(stretch, proposals, &interleavings, refusals));
 }
 
 }  // namespace onnx_cudnn
