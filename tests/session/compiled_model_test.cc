@@ -135,11 +135,11 @@ TEST(CompiledModelTest, OfAnotherVersionIsPlannedAgain) {
   const TempFolder folder;
   Compiled(folder, ConvText(), ForConv("cpu"));
   EditParts(folder.path("m.ocp"), folder.path("e.ocp"), [](std::string_view name, std::string& s) {
-    if (name == kFactsPart) s = absl::StrReplaceAll(s, {{ThisVersion(), "0.0.7 at abc"}});
+    if (name == kFactsPart) s = absl::StrReplaceAll(s, {{ThisVersion(), "0.0.7 at\\033abc"}});
     return name != kOptimizedPart;
   });
   const Session session = Load(folder.path("e.ocp"), kOnCpu);
-  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at abc, here is ",
+  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at \\x1babc, here is ",
                                            ThisVersion(), ": planned again from its model"));
   EXPECT_EQ(RunConv(session), RunConv(LoadText(ConvText(), kOnCpu)));
 }
