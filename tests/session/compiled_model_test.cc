@@ -139,7 +139,7 @@ TEST(CompiledModelTest, OfAnotherVersionIsPlannedAgain) {
     return name != kOptimizedPart;
   });
   const Session session = Load(folder.path("e.ocp"), kOnCpu);
-  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at \\x1babc, here is ",
+  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at\\x1babc, here is ",
                                            ThisVersion(), ": planned again from its model"));
   EXPECT_EQ(RunConv(session), RunConv(LoadText(ConvText(), kOnCpu)));
 }
