@@ -39,8 +39,9 @@ const Placement* FindPlacement(const std::map<const Value*, Placement>& placemen
 
 }  // namespace
 
-FixedPlacements::FixedPlacements(const Stretch& stretch, const Proposals& proposals)
-    : stretch_(stretch), proposals_(proposals), interleavings_(proposals) {
+FixedPlacements::FixedPlacements(const Stretch& stretch, const Proposals& proposals,
+                                 const Interleavings* interleavings)
+    : stretch_(stretch), proposals_(proposals), interleavings_(interleavings) {
   CollectOffers();
   for (const auto& [value, placement] : stretch.produced) fixed_[value] = placement;
   for (const Node* node : stretch.nodes) {
@@ -73,7 +74,8 @@ void FixedPlacements::CollectOffers() {
 // Unless the Value lies in a Concat, its producers vote for the Placements that follow from those
 // fixed earlier.
 void FixedPlacements::Fix(const Value& value) {
-  if (const Placement* interleaved = interleavings_.At(value)) {
+  const Placement* interleaved = interleavings_ == nullptr ? nullptr : interleavings_->At(value);
+  if (interleaved != nullptr) {
     fixed_[&value] = *interleaved;
     return;
   }

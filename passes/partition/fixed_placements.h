@@ -13,7 +13,9 @@ namespace onnx_cudnn {
 // worthwhile.
 class FixedPlacements {
  public:
-  FixedPlacements(const Stretch& stretch, const Proposals& proposals);
+  // interleavings  nullptr: no Value lies interleaved in a Concat
+  FixedPlacements(const Stretch& stretch, const Proposals& proposals,
+                  const Interleavings* interleavings);
   // How many Values inside the Stretch the Proposal places differently from the fixed Placement.
   int Disagreements(const Proposal& proposal) const;
   // µs of the Reformats and Transfers at the border of the Stretch, where a Proposal may differ.
@@ -35,7 +37,7 @@ class FixedPlacements {
 
   const Stretch& stretch_;
   const Proposals& proposals_;
-  const Interleavings interleavings_;
+  const Interleavings* const interleavings_;
   absl::flat_hash_map<const Value*, Offers> wanted_;  // by consumers
   // Proposals that write the Value.
   absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;

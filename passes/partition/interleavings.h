@@ -10,6 +10,7 @@ namespace onnx_cudnn {
 class Interleavings {
  public:
   explicit Interleavings(const Proposals& proposals);
+  bool empty() const { return parts_.empty(); }
   // The Placement of `value` in its Concat, if
   //   all Nodes that read it can read it there
   //   this holds for all inputs of the Concat, and Candidates as large as the others write them

@@ -10,7 +10,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr double kLeastGainUs = 1e-6;  // less is a matter of rounding
+constexpr double kRoundingUs = 1e-6;  // gains below are none
+constexpr double kLeastGain = 0.5;    // launches; prices are no more exact than that
 
 // The place of a Value in the boundary of a Candidate of the cover.
 struct Port {
@@ -48,17 +49,35 @@ class Refiner {
     }
   }
 
+  // Takes what gains anything, since it may be what makes the next Candidate gain.
   void Refine(size_t c, const std::vector<Proposal>& proposals) {
+    const Candidate before = cover_[c];
+    bool is_changed = false;
     for (const Proposal& p : proposals) {
-      if (p.candidate.nodes.size() != 1 || !HaveSameSpaces(p.candidate, cover_[c])) continue;
-      Candidate other = p.candidate;
-      const double us = UsAround(c);
-      std::swap(cover_[c], other);
-      if (UsAround(c) >= us - kLeastGainUs) std::swap(cover_[c], other);
+      if (p.candidate.nodes.size() != 1 || !HaveSameSpaces(p.candidate, before)) continue;
+      is_changed |= TakeIfGains(c, p.candidate, kRoundingUs);
+    }
+    if (is_changed) changed_.push_back({c, before});
+  }
+
+  // Takes back what gained too little in the end, the last first.
+  void TakeBack() {
+    const double least_us = kLeastGain * stretch_.target.info.launch_us;
+    for (auto it = changed_.rbegin(); it != changed_.rend(); ++it) {
+      TakeIfGains(it->first, it->second, -least_us);
     }
   }
 
  private:
+  // Whether it was taken.
+  bool TakeIfGains(size_t c, Candidate other, double least_us) {
+    const double us = UsAround(c);
+    std::swap(cover_[c], other);
+    const bool gains = us - UsAround(c) >= least_us;
+    if (!gains) std::swap(cover_[c], other);
+    return gains;
+  }
+
   // µs of the Candidate and of the conversions at its boundary.
   double UsAround(size_t c) const {
     double us = cover_[c].cost.us;
@@ -82,6 +101,7 @@ class Refiner {
   std::vector<Candidate>& cover_;
   std::vector<Boundary> boundaries_;  // parallel to the cover
   absl::flat_hash_map<const Value*, Ends> ends_;
+  std::vector<std::pair<size_t, Candidate>> changed_;  // and what was there before
 };
 
 }  // namespace
@@ -94,6 +114,7 @@ void RefineFormats(const Stretch& stretch, const Proposals& proposals,
     if (cover[c].nodes.size() > 1 || TraitsOf(node).anchor) continue;
     refiner.Refine(c, proposals.at()[proposals.PositionOf(&node)]);
   }
+  refiner.TakeBack();
 }
 
 }  // namespace onnx_cudnn

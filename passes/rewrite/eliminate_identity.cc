@@ -83,11 +83,11 @@ Answer OfSplit(const Node& node) {
   return kYes;
 }
 
-struct Rule {
+struct IdentityRule {
   std::string_view op;
   Answer (*ask)(const Node& node);
 };
-constexpr Rule kRules[] = {
+constexpr IdentityRule kRules[] = {
     {"Cast", OfCast},
     {"Concat", OfOneInput},
     {"Dropout", OfDropout},

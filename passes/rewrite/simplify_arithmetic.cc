@@ -127,11 +127,11 @@ Match ChooseOperand(Graph& graph, Node& node) {
   return ReplaceBy(graph, node, chosen);
 }
 
-struct Rule {
+struct ArithmeticRule {
   std::string_view op;
   Match (*rewrite)(Graph& graph, Node& node);
 };
-constexpr Rule kRules[] = {
+constexpr ArithmeticRule kRules[] = {
     {"Abs", DropRepeat},
     {"Add", DropEither<Neutral::kZero>},
     {"And", DropEither<Neutral::kOne>},

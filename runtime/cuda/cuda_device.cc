@@ -79,7 +79,10 @@ class CudaDevice final : public Device {
 
   absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) override {
     absl::MutexLock lock(upload_mutex_);
-    if (reached_.insert(peer).second) RETURN_IF_ERROR(Reach(peer));
+    if (!reached_.contains(peer)) {
+      RETURN_IF_ERROR(Reach(peer));
+      reached_.insert(peer);
+    }
     RETURN_IF_ERROR(CUDA_STATUS(cudaMemcpyPeerAsync, to, ordinal_, from, peer,
                                 static_cast<size_t>(bytes), uploads_.get()));
     return CUDA_STATUS(cudaStreamSynchronize, uploads_.get());

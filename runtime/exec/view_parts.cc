@@ -198,9 +198,13 @@ void ProposeConcat(const Engine& engine, const Node& concat, const Target& targe
   }
   Support last = Support::Yes();
   bool is_proposed = false;
-  const Value& whole = concat.output(0);
   for (const auto& format_of : choices) {
-    if (format_of != choices[0] && format_of(whole) == choices[0](whole)) continue;
+    const auto is_same = [&](const Value* v) {
+      return v == nullptr || format_of(*v) == choices[0](*v);
+    };
+    const bool repeats = is_same(&concat.output(0)) &&
+                         std::all_of(concat.inputs().begin(), concat.inputs().end(), is_same);
+    if (format_of != choices[0] && repeats) continue;
     Candidate candidate = ConcatCandidate(engine, concat, format_of, target);
     const Support support = CheckParts(candidate);
     if (support) {

@@ -8,6 +8,7 @@
 #include "passes/bind_partly.h"
 #include "passes/partition/pins.h"
 #include "runtime/base/log.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/node_refusal.h"
@@ -105,8 +106,9 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Optimized
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
   model->notes_.SetLoadMs(load_ms, optimized.ms);
   model->notes_.SetDeviceMs(open_ms);
-  if (!optimized.note.empty())
-    model->notes_.AddTuneNote(std::move(optimized.note), LogSeverity::kWarning);
+  if (!optimized.note.empty()) {  // it may quote a compiled model's file
+    model->notes_.AddTuneNote(Printable(optimized.note), LogSeverity::kWarning);
+  }
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,
                                          model->notes_, std::move(tuning)));

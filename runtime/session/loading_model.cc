@@ -9,6 +9,7 @@
 #include "runtime/base/parts_file.h"
 #include "runtime/base/status.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/check_border.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -80,6 +81,7 @@ absl::StatusOr<OptimizedGraph> LoadingModel::FromCompiled(const SessionOptions& 
   OptimizedGraph optimized{.compute_capability = target.info.compute_capability,
                            .compiled = compiled_};
   ASSIGN_OR_RETURN(optimized.graph, compiled_->Optimized());
+  RETURN_IF_ERROR(CheckBorder(optimized.graph));
   optimized.random = std::make_unique<const RandomStreams>(optimized.graph);
   optimized.ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   return optimized;

@@ -110,6 +110,7 @@ absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<
   ASSIGN_OR_RETURN(prepared.inputs,
                    MatchArguments(inputs, model.inputs(), "input", model.device().ref()));
   if (model.is_segmented()) return prepared;
+  RETURN_IF_ERROR(model.device().device().MakeCurrent());
   ASSIGN_OR_RETURN(prepared.bucketed, model.buckets().Prepare(prepared.inputs, options.stream));
   if (prepared.bucketed != nullptr) return prepared;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =

@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
+#include "runtime/session/peer_inputs.h"
 #include "runtime/session/run_model.h"
 
 namespace onnx_cudnn {
@@ -31,9 +32,11 @@ absl::Status WarmUpPool(const Prepared& prepared, int executors, int runs) {
   });
 }
 
-absl::Status WarmUpModel(const LoadedModel& model, const std::vector<NamedView>& inputs,
+absl::Status WarmUpModel(const LoadedModel& model, const std::vector<NamedView>& given,
                          int executors) {
   const CallScope scope(model);
+  ASSIGN_OR_RETURN(const PeerInputs here, PeerInputs::Of(model, given, {}));
+  const std::vector<NamedView>& inputs = here.views();
   if (model.is_segmented()) {
     RETURN_IF_ERROR(MatchArguments(inputs, model.inputs(), "input", model.device().ref()).status());
   } else {

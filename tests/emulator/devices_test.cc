@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -75,6 +76,28 @@ TEST(EmulatedDevicesTest, AnInputOnTheOtherGpuIsCopiedFromThere) {
   EXPECT_EQ(outputs.value()[0].data<float>()[3], -8);
   EXPECT_EQ(cuda.direct_copies(), 1);
   EXPECT_EQ(session.stats().devices[1].runs, 1);
+  const auto warm = session.WarmUp({a.view(), b.view()}, 2);
+  EXPECT_TRUE(warm.ok()) << warm.error().message;
+}
+
+TEST(EmulatedDevicesTest, PaddedRunsStayOnTheirGpu) {
+  const std::string model = *ModelBytesFromText("g (float[N] x) => (float[N] y) { y = Relu(x) }");
+  const std::vector<float> x = {1, -2, 3};
+  FakeCudaOptions options = EmulatedGpu();
+  options.devices = 2;
+  FakeCuda cuda(options);
+  const Session session =
+      Session::LoadBytes(model,
+                         {.device = DeviceChoice::kCuda, .devices = {1}, .shape_buckets = {"all"}})
+          .value();
+  std::thread([&] {  // whose GPU is the first
+    auto outputs = session.Run({View(x.data(), {3})});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_EQ(outputs.value()[0].data<float>()[2], 3);
+  })
+      .join();
+  EXPECT_EQ(cuda.held_bytes(0), 0);
+  EXPECT_GT(cuda.held_bytes(1), 0);
 }
 
 // The limit of a Session is that of each of its GPUs.

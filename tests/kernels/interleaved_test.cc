@@ -95,10 +95,28 @@ TEST_F(InterleavedProgramsTest, AConcatThatIsAGraphOutputIsWrittenToTheCaller) {
 }
 
 // Softmax reads dense tensors only.
-TEST_F(InterleavedProgramsTest, GreedyKeepsDenseWhatAReaderNeedsDense) {
-  const std::string concats = ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), Greedy);
-  EXPECT_NE(concats.find("kernel"), std::string::npos) << concats;
-  EXPECT_NE(ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), CostSearch), "");
+TEST_F(InterleavedProgramsTest, AReaderOfDenseTensorsGetsACopyOrADenseConcat) {
+  for (const Partitioner partitioner : {Greedy, CostSearch}) {
+    EXPECT_NE(ConcatsBy(DenseBlock(kMaxPool, "z = Softmax<axis = 1>(t)"), partitioner), "");
+  }
+}
+
+// Of a pixel an image, whose layout says nothing of the layout that the pool reads.
+TEST_F(InterleavedProgramsTest, PoolsOfWholeImagesWriteDense) {
+  const std::string text = R"(
+      g (float16[2,32,4,4] x, float16[2,32,1,1] z, float16[32,32,1,1] wa, float16[32,64,1,1] wb,
+         float16[32,96,1,1] wc, float16[32,128,1,1] wd) => (y)
+      { p = MaxPool<kernel_shape = [4,4]>(x) a = Conv(z, wa) t = Concat<axis = 1>(p, a)
+        b = Conv(t, wb) u = Concat<axis = 1>(t, b) c = Conv(u, wc) v = Concat<axis = 1>(u, c)
+        y = Conv(v, wd) })";
+  for (const Partitioner partitioner : {Greedy, CostSearch}) {
+    EXPECT_NE(ConcatsBy(text, partitioner), "");
+    ASSERT_NE(program_, nullptr);
+    for (const Partition& p : program_->partitions) {
+      if (p.chosen.nodes[0]->op() != "MaxPool") continue;
+      EXPECT_FALSE(p.chosen.outputs[0].format.has_foreign_lanes());
+    }
+  }
 }
 
 TEST_F(InterleavedProgramsTest, ConvolutionsReadAndWriteThePixelsOfOthers) {

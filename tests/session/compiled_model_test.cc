@@ -35,7 +35,7 @@ std::string ConvText() {
       })");
 }
 
-CompileReport Compiled(const TempFolder& folder, const std::string& text, CompileRequest request) {
+CompileReport CompileTo(const TempFolder& folder, const std::string& text, CompileRequest request) {
   const auto report = CompileModel(GraphFromText(text), request, folder.path("m.ocp"));
   EXPECT_TRUE(report.ok()) << report.status();
   return report.value_or(CompileReport());
@@ -69,7 +69,7 @@ std::string NotesOf(const Session& session) {
 
 TEST(CompiledModelTest, RunsLikeTheModelToTheLastBit) {
   const TempFolder folder;
-  const CompileReport report = Compiled(folder, ConvText(), ForConv("cpu"));
+  const CompileReport report = CompileTo(folder, ConvText(), ForConv("cpu"));
   EXPECT_GT(report.bytes, 0);
   EXPECT_EQ(report.not_optimized, "");
   const Session expected = LoadText(ConvText(), kOnCpu);
@@ -82,7 +82,7 @@ TEST(CompiledModelTest, RunsLikeTheModelToTheLastBit) {
 
 TEST(CompiledModelTest, LoadsFromMemory) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("cpu"));
+  CompileTo(folder, ConvText(), ForConv("cpu"));
   std::string bytes = ReadFile(folder.path("m.ocp"), 1 << 20).value();
   auto session = Session::LoadBytes(bytes, kOnCpu);
   bytes.assign(bytes.size(), 'x');
@@ -93,7 +93,7 @@ TEST(CompiledModelTest, LoadsFromMemory) {
 // The passes' result is in the file: nothing else of the model is read.
 TEST(CompiledModelTest, LoadsWithoutTheModelThatItWasMadeFrom) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("cpu"));
+  CompileTo(folder, ConvText(), ForConv("cpu"));
   const auto without = [](std::string_view name, std::string&) { return name != kModelPart; };
   EditParts(folder.path("m.ocp"), folder.path("e.ocp"), without);
   EXPECT_EQ(RunConv(Load(folder.path("e.ocp"), kOnCpu)), RunConv(LoadText(ConvText(), kOnCpu)));
@@ -110,7 +110,7 @@ TEST(CompiledModelTest, LoadsWithoutTheModelThatItWasMadeFrom) {
 TEST(CompiledModelTest, HoldsWeightsOfBothModelsOnce) {
   const TempFolder folder;
   // Nothing is folded, so both models have the same weights.
-  Compiled(folder, ConvText(), ForConv("cpu", {.optimization_level = 0}));
+  CompileTo(folder, ConvText(), ForConv("cpu", {.optimization_level = 0}));
   const absl::StatusOr<File> file = File::Open(folder.path("m.ocp"));
   const auto parts = PartsFile::Open(*file);
   ASSERT_TRUE(parts.ok()) << parts.status();
@@ -120,7 +120,7 @@ TEST(CompiledModelTest, HoldsWeightsOfBothModelsOnce) {
 
 TEST(CompiledModelTest, ForAnotherDeviceIsPlannedAgain) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("h200"));
+  CompileTo(folder, ConvText(), ForConv("h200"));
   const std::vector<float> expected = RunConv(LoadText(ConvText(), kOnCpu));
   const Session session = Load(folder.path("m.ocp"), kOnCpu);
   EXPECT_EQ(NotesOf(session), "compiled for h200, here is cpu: planned again from its model");
@@ -133,13 +133,13 @@ TEST(CompiledModelTest, ForAnotherDeviceIsPlannedAgain) {
 
 TEST(CompiledModelTest, OfAnotherVersionIsPlannedAgain) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("cpu"));
+  CompileTo(folder, ConvText(), ForConv("cpu"));
   EditParts(folder.path("m.ocp"), folder.path("e.ocp"), [](std::string_view name, std::string& s) {
-    if (name == kFactsPart) s = absl::StrReplaceAll(s, {{ThisVersion(), "0.0.7 at abc"}});
+    if (name == kFactsPart) s = absl::StrReplaceAll(s, {{ThisVersion(), "0.0.7 at\\033abc"}});
     return name != kOptimizedPart;
   });
   const Session session = Load(folder.path("e.ocp"), kOnCpu);
-  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at abc, here is ",
+  EXPECT_EQ(NotesOf(session), absl::StrCat("compiled by version 0.0.7 at\\x1babc, here is ",
                                            ThisVersion(), ": planned again from its model"));
   EXPECT_EQ(RunConv(session), RunConv(LoadText(ConvText(), kOnCpu)));
 }
@@ -147,7 +147,7 @@ TEST(CompiledModelTest, OfAnotherVersionIsPlannedAgain) {
 TEST(CompiledModelTest, TakesItsPrecisionUnlessAnotherIsAskedFor) {
   const TempFolder folder;
   const SessionOptions half = {.precision = PrecisionChoice::kFp16, .target = "h200"};
-  Compiled(folder, ConvText(), ForConv("h200", {.precision = PrecisionChoice::kFp16}));
+  CompileTo(folder, ConvText(), ForConv("h200", {.precision = PrecisionChoice::kFp16}));
   const std::vector<float> in_halfs = RunConv(LoadText(ConvText(), half));
   const Session session = Load(folder.path("m.ocp"), {.target = "h200"});
   EXPECT_EQ(session.precision(), PrecisionChoice::kFp16);
@@ -170,7 +170,7 @@ TEST(CompiledModelTest, OfRandomNumbersKeepsTheirSequence) {
         y = Add(a, c)
       })";
   const TempFolder folder;
-  const CompileReport report = Compiled(folder, text, {.inputs = {.dims = {{"x", {4}}}}});
+  const CompileReport report = CompileTo(folder, text, {.inputs = {.dims = {{"x", {4}}}}});
   EXPECT_TRUE(absl::StrContains(report.not_optimized, "draws random numbers"));
   const std::array<float, 4> x = {1, 2, 3, 4};
   const auto run = [&](const Session& session) {
@@ -190,7 +190,7 @@ TEST(CompiledModelTest, OfSequencesAndBranchesRuns) {
         y = Compress(s, f)
       })";
   const TempFolder folder;
-  Compiled(folder, text, {.inputs = {.dims = {{"x", {4}}, {"c", {}}}}});
+  CompileTo(folder, text, {.inputs = {.dims = {{"x", {4}}, {"c", {}}}}});
   const std::array<float, 4> x = {1, 2, 3, -4};
   const Session session = Load(folder.path("m.ocp"), kOnCpu), expected = LoadText(text, kOnCpu);
   for (const bool c : {true, false}) {
@@ -201,7 +201,7 @@ TEST(CompiledModelTest, OfSequencesAndBranchesRuns) {
 
 TEST(CompiledModelTest, EachFlippedByteIsAnErrorOrChangesNothing) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("cpu"));
+  CompileTo(folder, ConvText(), ForConv("cpu"));
   const std::string whole = ReadFile(folder.path("m.ocp"), 1 << 20).value();
   const std::vector<float> expected = RunConv(LoadText(ConvText(), kOnCpu));
   int refused = 0;
@@ -219,7 +219,7 @@ TEST(CompiledModelTest, EachFlippedByteIsAnErrorOrChangesNothing) {
 
 TEST(CompiledModelTest, BadFilesAreErrorsThatNameThem) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("cpu"));
+  CompileTo(folder, ConvText(), ForConv("cpu"));
   const std::string path = folder.path("m.ocp"), edited = folder.path("e.ocp");
   const std::string whole = ReadFile(path, 1 << 20).value();
   folder.Write("e.ocp", whole.substr(0, whole.size() / 2));
@@ -241,7 +241,7 @@ TEST(CompiledModelTest, BadFilesAreErrorsThatNameThem) {
 
 TEST(CompiledModelTest, ACompiledModelCompilesAgain) {
   const TempFolder folder;
-  Compiled(folder, ConvText(), ForConv("h200"));
+  CompileTo(folder, ConvText(), ForConv("h200"));
   const absl::StatusOr<Graph> model = LoadModel(folder.path("m.ocp"));
   ASSERT_TRUE(model.ok()) << model.status();
   // Onto the file whose weights the Graph maps.

@@ -4,12 +4,10 @@ models/zoo.json.
 Of each kind of record (and detector) the newest counts. --check writes nothing and exits with 1 if the page differs from the records.
 """
 
-import argparse
 import json
 import pathlib
 import re
 import statistics
-import sys
 
 import table
 
@@ -132,21 +130,12 @@ def section(folder, scores):
 
 def with_section(page, text):
     """The page with this text between the markers."""
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return before + BEGIN + "\n" + text + "\n" + END + after
+    return table.between(page, BEGIN, END, text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    page = PAGE.read_text()
-    made = with_section(page, section(table.RESULTS, json.loads((table.ROOT / "models/zoo.json").read_text())))
-    if not arguments.check:
-        PAGE.write_text(made)
-    elif made != page:
-        sys.exit(f"{PAGE.relative_to(table.ROOT)}: its tables differ from the records: run tools/bench/shape_tables.py")
+    made = section(table.RESULTS, json.loads((table.ROOT / "models/zoo.json").read_text()))
+    table.write_pages([PAGE], lambda _, page: with_section(page, made), __doc__, "its tables differ from the records: run tools/bench/shape_tables.py")
 
 
 if __name__ == "__main__":

@@ -163,28 +163,39 @@ def seconds_to_start(record):
 PAGES = {ROOT / "README.md": short_table, ROOT / "docs/performance.md": full_table}
 
 
+def between(page, begin, end, text):
+    """The page with this text between the markers."""
+    before, rest = page.split(begin, 1)
+    _, after = rest.split(end, 1)
+    return before + begin + "\n" + text + "\n" + end + after
+
+
 def with_table(page, records, make_table):
     """The text of a page with the table of these records."""
     chosen = newest_run(records)
     if BEGIN not in page or not chosen:
         return page
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return before + BEGIN + "\n" + "\n".join(make_table(chosen)) + "\n" + END + after
+    return between(page, BEGIN, END, "\n".join(make_table(chosen)))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def write_pages(pages, remake, description, differs):
+    """The program that writes remake(page, its text) into each page. With --check it writes nothing and exits with 1 and what `differs` if one is another."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    records = read_records(RESULTS)
-    for page, make_table in PAGES.items():
+    for page in pages:
         text = page.read_text()
-        made = with_table(text, records, make_table)
+        made = remake(page, text)
         if not arguments.check:
             page.write_text(made)
         elif made != text:
-            sys.exit(f"{page.relative_to(ROOT)}: its table differs from tools/bench/results: run tools/bench/table.py")
+            sys.exit(f"{page.relative_to(ROOT)}: {differs}")
+
+
+def main():
+    records = read_records(RESULTS)
+    write_pages(PAGES, lambda page, text: with_table(text, records, PAGES[page]), __doc__,
+                "its table differs from tools/bench/results: run tools/bench/table.py")  # fmt: skip
 
 
 if __name__ == "__main__":

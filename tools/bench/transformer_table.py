@@ -4,10 +4,8 @@ Ours is tuned, the peer torch.compile by reduce-overhead; of each model and batc
 the page differs from the records.
 """
 
-import argparse
 import json
 import pathlib
-import sys
 
 import table
 
@@ -44,21 +42,12 @@ def lines(folder):
 
 def with_table(page, text):
     """The page with this text between the markers."""
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return before + BEGIN + "\n" + text + "\n" + END + after
+    return table.between(page, BEGIN, END, text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    page = PAGE.read_text()
-    made = with_table(page, "\n".join(lines(table.RESULTS)))
-    if not arguments.check:
-        PAGE.write_text(made)
-    elif made != page:
-        sys.exit(f"{PAGE.relative_to(table.ROOT)}: its table of transformers differs from the records: run tools/bench/transformer_table.py")
+    made = "\n".join(lines(table.RESULTS))
+    table.write_pages([PAGE], lambda _, page: with_table(page, made), __doc__, "its table of transformers differs from the records: run tools/bench/transformer_table.py")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 namespace onnx_cudnn {
 namespace {
 
-// A pooling over windows that writes no indices.
+// A pooling over windows that writes no indices, and more than a pixel of each image: of one pixel
+// the layout says nothing of that of the input.
 Pitched PitchedResult(const Unit& unit) {
   const Node& pool = unit.node();
-  const bool is_global = pool.op().starts_with("Global");
-  return is_global || pool.has_output(1) ? Pitched::kNone : Pitched::kOutputs;
+  if (pool.op().starts_with("Global") || pool.has_output(1)) return Pitched::kNone;
+  const Value& y = pool.output(0);
+  return y.elements() == y.dim(0) * y.dim(1) ? Pitched::kNone : Pitched::kOutputs;
 }
 
 }  // namespace

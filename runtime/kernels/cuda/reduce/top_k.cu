@@ -44,18 +44,13 @@ struct TopKParameters {
 template <typename E>
 using PairFor = std::conditional_t<sizeof(E) == 8, WidePair, SmallPair>;
 
-// FastDivide::Split, whose 64-bit products a warp of a short row would notice.
-__device__ __forceinline__ uint64_t SplitUnlessOne(const FastDivide<uint64_t>& by, uint64_t& n) {
-  return by.divisor == 1 ? 0 : by.Split(n);
-}
-
 // A row and its k best: offsets of their first elements; the next is p.inner further.
 struct Line {
   int64_t from, to;
 
   __device__ __forceinline__ Line(const TopKParameters& p, int64_t row) {
     uint64_t outer = static_cast<uint64_t>(row);
-    const int64_t inner = static_cast<int64_t>(SplitUnlessOne(p.inner, outer));
+    const int64_t inner = static_cast<int64_t>(p.inner.Split(outer));
     const int64_t step = static_cast<int64_t>(outer) * static_cast<int64_t>(p.inner.divisor);
     from = step * p.extent + inner;
     to = step * p.k + inner;
@@ -98,7 +93,7 @@ struct Tile {
     lane = static_cast<int>(threadIdx.x) % p.group;
     number = static_cast<int64_t>(blockIdx.x) * groups + group;
     uint64_t split = static_cast<uint64_t>(number);
-    first = static_cast<int64_t>(SplitUnlessOne(p.tiles, split)) * p.group * kHeld;
+    first = static_cast<int64_t>(p.tiles.Split(split)) * p.group * kHeld;
     row = static_cast<int64_t>(split);
     count = static_cast<int>(min(p.count - first, static_cast<int64_t>(p.group * kHeld)));
     pairs = reinterpret_cast<P*>(shared) + group * p.capacity;
@@ -179,7 +174,7 @@ __device__ __forceinline__ int PlaceOf(const TopKParameters& p, int lane, int sl
 
 template <typename E>
 __device__ __forceinline__ void LoadHeld(const TopKParameters& p, const Tile<E>& tile,
-                                         const Line& line, HeldElements<E, kHeld>& held) {
+                                         const Line& line, Held<E> (&held)[kHeld]) {
   constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(E));
   if (p.is_whole) {
     const E* from = static_cast<const E*>(p.from) + line.from + tile.first;
@@ -190,18 +185,20 @@ __device__ __forceinline__ void LoadHeld(const TopKParameters& p, const Tile<E>&
       vectors[j] = LoadVector<kWidth>(from + (at < tile.count ? at : 0));
     }
 #pragma unroll
-    for (int j = 0; j < kHeld / kWidth; ++j) {
-      const bool is_there = PlaceOf<E>(p, tile.lane, j * kWidth) < tile.count;
-      held.Set(j * kWidth, vectors[j], is_there, p.is_largest);
+    for (int s = 0; s < kHeld; ++s) {
+      const bool is_there = PlaceOf<E>(p, tile.lane, s / kWidth * kWidth) < tile.count;
+      held[s] = kWorst<Held<E>>;
+      if (is_there) held[s] = HeldOf<E>(vectors[s / kWidth][s % kWidth], p.is_largest);
     }
     return;
   }
 #pragma unroll
   for (int s = 0; s < kHeld; ++s) {
     const int at = PlaceOf<E>(p, tile.lane, s);
-    E x = {};
-    if (at < tile.count) x = ElementAt<E>(p, line, tile.first + at);
-    held.Set(s, x, at < tile.count, p.is_largest);
+    held[s] = kWorst<Held<E>>;
+    if (at < tile.count) {
+      held[s] = HeldOf<E>(ElementAt<E>(p, line, tile.first + at), p.is_largest);
+    }
   }
 }
 
@@ -214,22 +211,29 @@ __device__ int CollectByBound(const TopKParameters& p, const Tile<E>& tile) {
   using H = Held<E>;
   const Line line(p, tile.row);
   if (tile.lane == 0) *tile.found = 0;
-  HeldElements<E, kHeld> held;
+  H held[kHeld];
   LoadHeld<E>(p, tile, line, held);
-  H bound = __shfl_sync(0xffffffffu, SortWarp<H>(held.Best()), p.best_of_warp - 1);
+  H best = kWorst<H>;
+#pragma unroll
+  for (int s = 0; s < kHeld; ++s) best = max(best, held[s]);
+  H bound = __shfl_sync(0xffffffffu, SortWarp(best), p.best_of_warp - 1);
   if (p.group > 32 && tile.lane % 32 == 0) bounds[tile.lane / 32] = bound;
   SyncGroup(p);
   for (int warp = 0; p.group > 32 && warp < p.group / 32; ++warp) bound = min(bound, bounds[warp]);
-  unsigned chosen = held.NotBelow(bound);
+  unsigned chosen = 0;
+#pragma unroll
+  for (int s = 0; s < kHeld; ++s) {
+    if (!(held[s] < bound)) chosen |= 1u << s;
+  }
   if (bound == kWorst<H>) {  // which places without an element hold
 #pragma unroll
     for (int s = 0; s < kHeld; ++s) {
-      if (PlaceOf<E>(p, tile.lane, s) >= tile.count) chosen &= ~(1u << held.BitOf(s));
+      if (PlaceOf<E>(p, tile.lane, s) >= tile.count) chosen &= ~(1u << s);
     }
   }
   int to = chosen == 0 ? 0 : atomicAdd(tile.found, __popc(chosen));
   for (; chosen != 0 && to < p.capacity; chosen &= chosen - 1, ++to) {
-    const int at = PlaceOf<E>(p, tile.lane, held.SlotOf(__ffs(static_cast<int>(chosen)) - 1));
+    const int at = PlaceOf<E>(p, tile.lane, __ffs(static_cast<int>(chosen)) - 1);
     tile.pairs[to] = PairAt<E>(p, line, tile.first + at);
   }
   SyncGroup(p);
