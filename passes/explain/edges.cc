@@ -90,20 +90,23 @@ class EdgeExplainer {
   }
 
  private:
-  // The sum of the prices of the Partitions that hold these Nodes.
-  double ChosenUs(const Candidate& candidate) const {
+  Offer OfferOf(const Candidate& candidate) const {
     std::set<int> owners;
     for (const Node* node : candidate.nodes) owners.insert(owner_.at(node));
-    double us = 0;
-    for (const int owner : owners) us += partitions_[owner].chosen.cost.us;
-    return us;
+    Offer offer{std::string(candidate.engine->name()), candidate.cost.us};
+    size_t nodes = 0;
+    for (const int owner : owners) {
+      offer.chosen_us += partitions_[owner].chosen.cost.us;
+      nodes += partitions_[owner].chosen.nodes.size();
+    }
+    offer.other_ops = static_cast<int>(nodes - candidate.nodes.size());
+    return offer;
   }
 
   void NoteOffer(const Candidate& candidate) {
     if (candidate.nodes.size() == 1) return;
     listener_.AddFusing(candidate.engine);
-    const Offer offer = {std::string(candidate.engine->name()), candidate.cost.us,
-                         ChosenUs(candidate)};
+    const Offer offer = OfferOf(candidate);
     const std::set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
     for (const Node* consumer : candidate.nodes) {
       for (const Value* v : consumer->inputs()) {

@@ -21,6 +21,7 @@ struct Offer {
   std::string engine;
   double us = 0;         // predicted
   double chosen_us = 0;  // sum over the chosen Partitions that hold its Nodes
+  int other_ops = 0;     // Nodes of these Partitions that the Candidate leaves out
 };
 
 // A Value between two Partitions.

@@ -143,6 +143,18 @@ TEST_F(ExplainTest, EdgesCarryTheOfferThatWasNotChosen) {
   EXPECT_EQ(e.edges[0].offer->engine, "fused");
   EXPECT_EQ(e.edges[0].offer->us, 5);
   EXPECT_EQ(e.edges[0].offer->chosen_us, 2);
+  EXPECT_EQ(e.edges[0].offer->other_ops, 0);
+}
+
+TEST_F(ExplainTest, AnOfferSaysHowManyOpsTheChosenPartitionsHoldBesides) {
+  const TestEngine pairs({.name = "pairs", .most_nodes = 2, .us = 1, .us_more = 0.5});
+  const Explanation e = Of("g (float[2] x) => (float[2] y) { a = Relu(x) b = Exp(a) y = Neg(b) }",
+                           {&pairs}, {.partitioner = CostSearch});
+  ASSERT_EQ(e.edges.size(), 1u);
+  ASSERT_TRUE(e.edges[0].offer.has_value());
+  EXPECT_EQ(e.edges[0].offer->us, 1.5);
+  EXPECT_EQ(e.edges[0].offer->chosen_us, 2.5);
+  EXPECT_EQ(e.edges[0].offer->other_ops, 1);
 }
 
 TEST_F(ExplainTest, WhatWasRefusedWhenCompiledIsNoOffer) {

@@ -14,11 +14,11 @@ using Names = std::vector<std::string>;
 
 TEST(ExplainRunTest, HasTheStepsOfTheRun) {
   const std::vector<float> numbers = {1, 2, 3, 4};
-  const std::vector<NamedView> inputs = {View(numbers.data(), {2, 2})};
+  const std::vector<NamedView> inputs = {View(numbers.data(), {1, 2, 2})};
   const auto session = SessionMaker::Make(R"(
-      g (float[N,2] x) => (float y) {
+      g (float[N,2,2] x) => (float y) {
         a = Exp(x)
-        d = Det(a)
+        d = DFT(a)
         y = Neg(d)
       })",
                                           {});
@@ -35,7 +35,7 @@ TEST(ExplainRunTest, HasTheStepsOfTheRun) {
   std::sort(ran.begin(), ran.end());
   std::sort(told.begin(), told.end());
   EXPECT_EQ(told, ran);
-  // Det runs on the host: what moves its operands there is a step, and none of the cover.
+  // DFT runs on the host: what moves its operands there is a step, and none of the cover.
   EXPECT_EQ(explained->formats.size(), 2u);
   EXPECT_EQ(explained->edges.size(), 2u);
   EXPECT_FALSE(explained->memory.live_bytes.empty());

@@ -85,6 +85,10 @@ TEST(ExplainTextTest, OffersAreListedWithBothTimes) {
   EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false),
                       "relu > conv (offered at 3.00 us, chosen: 4.50 us)"),
             1);
+  e.edges[0].offer->other_ops = 2;
+  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false),
+                      "relu > conv (offered at 3.00 us, chosen: 4.50 us with 2 more ops)"),
+            1);
 }
 
 TEST(ExplainTextTest, FormatCostsAddUpByKind) {

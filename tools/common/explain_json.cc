@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 DEFINE_JSON_FIELDS(OperandReport, value, type, format)
 DEFINE_JSON_FIELDS(DevicePeaks, f16_flops_per_us, tf32_flops_per_us, f32_flops_per_us, bytes_per_us)
 DEFINE_JSON_FIELDS(Refusal, engine, says, remedy)
-DEFINE_JSON_FIELDS(Offer, engine, us, chosen_us)
+DEFINE_JSON_FIELDS(Offer, engine, us, chosen_us, other_ops)
 DEFINE_JSON_FIELDS(FormatCost, kind, value, from, to, bytes, us)
 DEFINE_JSON_FIELDS(CallersCopies, bytes, device_us, host_us)
 DEFINE_JSON_FIELDS(Totals, launches, us, floor_us, flops, bytes, format_us, format_bytes)

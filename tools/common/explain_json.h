@@ -14,7 +14,7 @@ namespace onnx_cudnn {
 //    nodes), "inputs": [{"value", "type", "format"}], "outputs": […], "us", "floor_us", "flops",
 //    "bytes", "cost_from", "stream", "launches"}],
 //  "edges": [{"value", "producer", "producer_op", "consumer", "consumer_op", "offer": {"engine",
-//    "us", "chosen_us"}, "refusals": [{"engine", "says", "remedy"}]}],
+//    "us", "chosen_us", "other_ops"}, "refusals": [{"engine", "says", "remedy"}]}],
 //  "formats": [{"kind", "value", "from", "to", "bytes", "us"}],
 //  "memory": {"weight_bytes", "arena_bytes", "host_arena_bytes", "peak_bytes", "workspace_bytes",
 //    "buffers": [{"name", "space", "offset", "bytes", "first", "last"}], "live_bytes": […]}}

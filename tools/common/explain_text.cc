@@ -162,8 +162,11 @@ std::vector<std::string> ReasonsOf(const EdgeReport& edge) {
 std::string ExampleOf(const EdgeReport& edge) {
   std::string example = absl::StrCat(edge.producer, " > ", edge.consumer);
   if (edge.offer.has_value()) {
-    absl::StrAppendFormat(&example, " (offered at %.2f us, chosen: %.2f us)", edge.offer->us,
-                          edge.offer->chosen_us);
+    const Offer& offer = *edge.offer;
+    absl::StrAppendFormat(&example, " (offered at %.2f us, chosen: %.2f us", offer.us,
+                          offer.chosen_us);
+    if (offer.other_ops > 0) absl::StrAppend(&example, " with ", offer.other_ops, " more ops");
+    example += ")";
   }
   return example;
 }

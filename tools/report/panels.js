@@ -34,7 +34,8 @@ function offersAndRules(panel, edges) {
     const list = panel.append('ul');
     for (const edge of lost) {
       const item = edgeItem(list, edge);
-      item.append('div').text(`${edge.offer.engine} would hold both in ${us(edge.offer.us)}; chosen: ${us(edge.offer.chosen_us)}`);
+      const more = edge.offer.other_ops ? ` with ${edge.offer.other_ops} more ops` : '';
+      item.append('div').text(`${edge.offer.engine} would hold both in ${us(edge.offer.us)}; chosen: ${us(edge.offer.chosen_us)}${more}`);
     }
   }
   if (refused.length) {
@@ -42,7 +43,7 @@ function offersAndRules(panel, edges) {
     const list = panel.append('ul');
     for (const edge of refused) {
       const rules = edgeItem(list, edge).append('ul').selectAll('li').data(edge.refusals).join('li');
-      rules.append('b').text(r => `${r.engine}: `);
+      rules.append('b').text(r => (r.engine ? `${r.engine}: ` : ''));
       rules.append('span').text(r => r.says);
       rules.append('div').attr('class', 'faint').text(r => (r.remedy ? `what would change it: ${r.remedy}` : ''));
     }

@@ -22,7 +22,7 @@ constexpr int64_t kVectorColumns = 8;
 // Instructions per element of an addend where a group only scales, adds and converts, and of each
 // term of other element-wise ops, whose decoding 8 elements share. Counted in the code, like those
 // of the row ops; the calibration says how fast they are.
-constexpr double kAddendInstructions = 4, kTermInstructions = 8;
+constexpr double kAddendInstructions = 4, kTermInstructions = 16;
 constexpr size_t kMostAdds = 2;  // of groups that need no program
 
 struct RowOpEntry {

@@ -111,7 +111,8 @@ KernelCalibration Kernels() {
       // fitted to, took 1.5 times as long as on the libraries ('Convolutions of small batches').
       .beyond_fit = 2,
       // Of row groups; see below.
-      .arithmetic = {.row_group = 0.33},
+      .traffic = {.row_group = 0.82},
+      .arithmetic = {.row_group = 0.67},
       // Guesses: a launch with one round of loads, and plain arithmetic that reads an operand of
       // each product from shared memory. Eight heads of 40 queries and keys, 15 channels each, in
       // f16: 3.12 µs for one image, where it took 3.15.
@@ -130,12 +131,12 @@ KernelCalibration Kernels() {
       // 3.65, 6.4 and 11.9 µs for 1, 2 and 8 images of 7×7 and 2,048 channels ('Findings while
       // kernels were built').
       .pool_gemv = {.block_bytes_per_us = 2e4},
-      // 32,768 rows of 1,024 in f32 and f16: a residual and LayerNormalization 139 and 119 µs, a
+      // 32,768 rows of 1,024 in f32 and f16: a residual and LayerNormalization 136 and 93 µs, a
       // mask
-      // and Softmax 101 and 96, a softmax of its parts 322 and 327; 131,072 rows of 197, a mask and
-      // Softmax 153 and 205 (tools/bench/results/kernels-2026-11-28-d380155.json, before threads
-      // held 32 elements and single ones were loaded together): priced 0.88 to 1.2 times as long.
-      .row_group = {.broken_rows = 2.1},
+      // and Softmax 70 and 55, a softmax of its parts 312 and 315; 131,072 rows of 197, a mask and
+      // Softmax 76 and 85 (tools/bench/results/kernels-2026-11-28-af53e2d.json): priced 0.85 to 1.2
+      // times as long.
+      .row_group = {.broken_rows = 1.9},
       .small_batch_conv = SmallBatchConv(),
       // 14 blocks of one image: 0.93 to 1.32 times as long
       // (tools/bench/results/plans-2026-11-23-280c2f7.json).
