@@ -161,7 +161,8 @@ class CudnnEngine final : public PatternEngine {
     return Compiled::As(*std::move(step));
   }
 
-  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view text) const override {
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view text, const Candidate&,
+                                                   const Target&) const override {
     ASSIGN_OR_RETURN(SavedStep saved, ParseSavedStep(text));
     if (saved.version != version_ || saved.device != device_) {
       return absl::FailedPreconditionError(

@@ -49,7 +49,7 @@ class GemmStep final : public Step {
 
   int64_t workspace_bytes() const override { return algorithm_.workspace_bytes; }
   absl::Span<const Derived> constants() const override { return problem_.constants; }
-  std::string Save() const override { return ""; }
+  std::string Save() const override { return SavedText(algorithm_); }
 
   absl::Status Launch(const LaunchArgs& args) const override {
     const auto address = [&](const LtOperand& operand) -> const void* {
@@ -119,6 +119,17 @@ class GemmEngine final : public PatternEngine {
     }
     return Compiled::As(std::make_shared<GemmStep>(handle_, launched_, std::move(prepared->problem),
                                                    std::move(prepared->product), *it));
+  }
+
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved,
+                                                   const Candidate& candidate,
+                                                   const Target& target) const override {
+    ASSIGN_OR_RETURN(LtProblem problem, LowerProduct(candidate));
+    ASSIGN_OR_RETURN(std::unique_ptr<const LtProduct> product,
+                     LtProduct::Create(problem, target.numerics));
+    ASSIGN_OR_RETURN(LtAlgorithm algorithm, product->Restore(handle_->get(), saved));
+    return std::make_shared<GemmStep>(handle_, launched_, std::move(problem), std::move(product),
+                                      std::move(algorithm));
   }
 
  private:
