@@ -5,11 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/current_device.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/cudnn/cuda/plan_compilers.h"
 #include "runtime/exec/custom_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
+#include "runtime/gemm/cuda/lt_calls.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 
@@ -40,17 +42,28 @@ std::unique_ptr<PlanCompilers> MakeCompilers(const CompilerProcesses& asked,
   return std::make_unique<PlanCompilers>(asked.command, processes);
 }
 
+// cuDNN opens libcublasLt by name, so libcublasLt is opened first. The Engines say what is missing.
+void OpenLibraries() {
+  LoadLt().IgnoreError();
+  LoadCudnn().IgnoreError();
+}
+
 }  // namespace
 
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal,
-                                          const CompilerProcesses& compilers) {
+std::future<void> OpenGpuLibraries() { return std::async(OpenLibraries); }
+
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal, const GpuSetup& setup) {
   std::string note;
-  // cuDNN opens libcublasLt by name, so libcublasLt is opened first.
-  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
-  std::unique_ptr<PlanCompilers> made = MakeCompilers(compilers, gpu.info());
+  OpenLibraries();
+  std::unique_ptr<PlanCompilers> made = MakeCompilers(setup.compilers, gpu.info());
   const PlanCompilers* const counted = made.get();
+  auto cudnn = std::async([&]() -> absl::StatusOr<std::unique_ptr<Engine>> {
+    RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
+    return MakeCudnnEngine(ordinal, setup.expects_cudnn, std::move(made));
+  });
+  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
   EngineList engines;
-  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal, std::move(made)), "cudnn", engines, note));
+  RETURN_IF_ERROR(AddOrNote(cudnn.get(), "cudnn", engines, note));
   RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
   engines.push_back(MakeCustomEngine(ordinal));
@@ -61,7 +74,7 @@ absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal,
 }
 
 absl::Status CompilePlans(int ordinal, int socket) {
-  const absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);  // as above
+  OpenLibraries();
   return ServePlansFor(ordinal, socket);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_status.h"
 #include "runtime/cuda/repacked.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_plan.h"
@@ -187,8 +188,11 @@ class CudnnEngine final : public PatternEngine {
   auto OnDevice(F&& f) const -> decltype(f(PlanTarget())) {
     absl::ReaderMutexLock no_capture(CaptureMutex());
     if (handles_ == nullptr) return f(PlanTarget{.properties = properties_});
-    ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles_->TakeOrMake());
-    return f(PlanTarget{.handle = handle.get(), .properties = properties_});
+    const absl::StatusOr<CudnnHandles::Lease> handle = handles_->TakeOrMake();
+    const bool is_unusable = absl::IsFailedPrecondition(handle.status()) && !DeviceIsLost();
+    if (is_unusable) return absl::UnimplementedError(handle.status().message());
+    RETURN_IF_ERROR(handle.status());
+    return f(PlanTarget{.handle = handle->get(), .properties = properties_});
   }
 
   absl::StatusOr<std::vector<std::string>> List(const CudnnGraph& graph,
@@ -247,10 +251,11 @@ class CudnnEngine final : public PatternEngine {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal,
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal, bool creates_handle,
                                                         std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
-  ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open(ordinal));
+  auto handles = std::make_unique<CudnnHandles>(ordinal);
+  if (creates_handle) RETURN_IF_ERROR(handles->Create());
   ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
   ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
   return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties), std::move(device),
