@@ -30,8 +30,8 @@ absl::Time Begin(std::string_view name) {
   const bool is_known = std::any_of(table.times.begin(), table.times.end(),
                                     [&](const StartTime& time) { return time.name == name; });
   if (!is_known) {
-    table.times.push_back({.name = std::string(name),
-                           .begin_ms = absl::ToDoubleMilliseconds(now - table.first)});
+    table.times.push_back(
+        {.name = std::string(name), .begin_ms = absl::ToDoubleMilliseconds(now - table.first)});
   }
   return now;
 }

@@ -280,8 +280,8 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
                                absl::Span<void* const> outputs, void* callers_stream,
                                const std::atomic<bool>* cancel) {
   using Addresses = Staging::Addresses;
-  // The Run of a Binding, a measurement or a warm-up waits until it can capture; a later Run of others does
-  // it, so that a Run does not wait for Programs that other threads build.
+  // The Run of a Binding, a measurement or a warm-up waits until it can capture; a later Run of
+  // others does it, so that a Run does not wait for Programs that other threads build.
   const bool captures = options_.capture && runs_ > 0 && capture_note_.empty() &&
                         (graph_ != nullptr || waits_to_capture() || streams_->CanCaptureNow());
   const bool moves = captures && !options_.fixed_pointers;

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_status.h"
-#include "runtime/cuda/current_device.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/cudnn/cuda/plan_compilers.h"
@@ -57,14 +56,10 @@ absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal, const 
   OpenLibraries();
   std::unique_ptr<PlanCompilers> made = MakeCompilers(setup.compilers, gpu.info());
   const PlanCompilers* const counted = made.get();
-  auto cudnn = std::async([&]() -> absl::StatusOr<std::unique_ptr<Engine>> {
-    RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
-    return MakeCudnnEngine(ordinal, setup.expects_cudnn, std::move(made));
-  });
-  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
   EngineList engines;
-  RETURN_IF_ERROR(AddOrNote(cudnn.get(), "cudnn", engines, note));
-  RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal, setup.expects_cudnn, std::move(made)), "cudnn",
+                            engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeGemmEngine(ordinal), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
   engines.push_back(MakeCustomEngine(ordinal));
   OwnedTarget target = TargetOver(GpuEngines(std::move(engines)), gpu.info());

@@ -79,9 +79,8 @@ std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> OpeningPlans(
 bool ExpectsCudnn(const CompiledModel* compiled) {
   if (compiled == nullptr || compiled->facts().engines.empty()) return true;
   const std::vector<std::string>& engines = compiled->facts().engines;
-  return std::any_of(engines.begin(), engines.end(), [](const std::string& engine) {
-    return absl::StartsWith(engine, "cudnn ");
-  });
+  return std::any_of(engines.begin(), engines.end(),
+                     [](const std::string& engine) { return absl::StartsWith(engine, "cudnn "); });
 }
 
 // Says which plans do not suit, unless all is planned again.

@@ -49,8 +49,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
         "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
-  absl::StatusOr<OpenedDevice> opened =
-      OpenCuda(options.device_ordinal, on_info, std::move(setup));
+  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal, on_info, std::move(setup));
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
@@ -76,9 +75,9 @@ absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& optio
                                                      std::vector<std::string> command) {
   constexpr int kMost = 8;
   const int threads = options.threads > 0 ? options.threads : ThreadPool::Default().threads();
-  return OpenDeviceWith(options, /*on_info=*/{},
-                        {.compilers = {.command = std::move(command),
-                                       .most = std::min(kMost, threads / 2)}});
+  return OpenDeviceWith(
+      options, /*on_info=*/{},
+      {.compilers = {.command = std::move(command), .most = std::min(kMost, threads / 2)}});
 }
 
 OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {

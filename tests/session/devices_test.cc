@@ -208,8 +208,8 @@ TEST_F(DevicesTest, ValuesOnOtherDevicesAreCopied) {
   EXPECT_EQ(LosableDevice::peers, std::vector<int>({1}));
   EXPECT_EQ(RunsOf(session), Counts({0, 0, 1}));
   int stream = 0;
-  ExpectError(session.RunValues({a, b}, RunOptions{.stream = &stream}),
-              ErrorCode::kInvalidArgument, "input 1 is in memory of CUDA device 1 and is copied");
+  ExpectError(session.RunValues({a, b}, RunOptions{.stream = &stream}), ErrorCode::kInvalidArgument,
+              "input 1 is in memory of CUDA device 1 and is copied");
 }
 
 TEST_F(DevicesTest, ARunMakesItsDeviceCurrentOnce) {

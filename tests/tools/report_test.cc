@@ -49,10 +49,11 @@ TEST(ReportTest, ShowsThePartsOfAStart) {
   RunReport report;
   report.first_ms = 30;
   report.first_times[RunPhase::kUpload] = 20;
-  report.start = {{.name = "load kernels", .begin_ms = 90, .end_ms = 110, .ms = 35, .stretches = 7}};
+  report.start = {
+      {.name = "load kernels", .begin_ms = 90, .end_ms = 110, .ms = 35, .stretches = 7}};
   const std::string text = FormatText(report, /*verbose=*/true);
-  EXPECT_TRUE(absl::StrContains(
-      text, "start   load kernels: from 90.0 to 110.0 ms, 35.0 ms in 7\n"))
+  EXPECT_TRUE(
+      absl::StrContains(text, "start   load kernels: from 90.0 to 110.0 ms, 35.0 ms in 7\n"))
       << text;
   EXPECT_FALSE(absl::StrContains(FormatText(report, /*verbose=*/false), "load kernels"));
   const auto json = nlohmann::json::parse(FormatJson(report));

@@ -38,10 +38,10 @@ struct RunReport {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   std::vector<std::string> labels;  // by index
-  double first_run_ms = 0;       // without building
-  double first_ms = 0;           // with it
-  RunTimes first_times;          // of first_ms
-  std::vector<StartTime> start;  // until the end of the first Run
+  double first_run_ms = 0;          // without building
+  double first_ms = 0;              // with it
+  RunTimes first_times;             // of first_ms
+  std::vector<StartTime> start;     // until the end of the first Run
   double warm_up_ms = 0;
   std::vector<double> runs_ms;
   SessionStats stats;

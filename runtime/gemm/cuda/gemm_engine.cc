@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/current_device.h"
@@ -161,6 +162,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeGemmEngine(int ordinal) {
   RETURN_IF_ERROR(LoadLt());
   RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   absl::ReaderMutexLock lock(CaptureMutex());
+  const StartScope scope("create a cuBLASLt handle");
   cublasLtHandle_t handle = nullptr;
   RETURN_IF_ERROR(LT_STATUS(cublasLtCreate, &handle));
   return std::make_unique<GemmEngine>(LtHandle(handle));

@@ -180,7 +180,8 @@ TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
 
   std::string other = text;
   other.replace(other.find("H200"), 4, "H100");
-  EXPECT_EQ(engine_->Load(other, {}, target_).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(engine_->Load(other, {}, target_).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_FALSE(engine_->Load(text.substr(0, text.size() / 2), {}, target_).ok());
 }
 
