@@ -31,6 +31,7 @@ class CudnnHandles {
   explicit CudnnHandles(int ordinal) : ordinal_(ordinal) {}
   ~CudnnHandles();
 
+  int ordinal() const { return ordinal_; }
   // Creates the first handle now. Shares CaptureMutex().
   absl::Status Create();
 
