@@ -296,7 +296,7 @@ absl::Status Compile(const Options& options) {
                                      .plan_cache = absl::GetFlag(FLAGS_plan_cache),
                                      .max_memory_bytes = options.max_memory}};
   ASSIGN_OR_RETURN(request.options.pins, ReadPinFile(options.explanation.pin));
-  const auto text = CompileToFile(options.model, std::move(request), options.output);
+  const auto text = CompileToFile(options.model, request, options.output);
   if (!text.ok()) return Annotate(text.status(), options.model);
   std::cout << *text;
   return absl::OkStatus();

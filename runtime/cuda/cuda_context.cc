@@ -15,6 +15,7 @@
 #include "runtime/base/calls.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
@@ -171,15 +172,19 @@ GpuList ListGpus() {
 absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal,
                                           const std::function<void(const CudaFacts&)>& on_facts) {
   CudaFacts facts;
-  RETURN_IF_ERROR(CheckDriver(facts));
-  RETURN_IF_ERROR(CheckDeviceCount(ordinal));
-  RETURN_IF_ERROR(ReadProperties(facts, ordinal));
+  {
+    const StartScope scope("start the driver");
+    RETURN_IF_ERROR(CheckDriver(facts));
+    RETURN_IF_ERROR(CheckDeviceCount(ordinal));
+    RETURN_IF_ERROR(ReadProperties(facts, ordinal));
+  }
   if (facts.compute_capability < kOldestCapability) {
     return Unusable(absl::StrCat(facts.product, " (sm_", facts.compute_capability, ")"),
                     absl::StrCat("sm_", kOldestCapability, " or later"),
                     "use an Ampere GPU or a later one");
   }
   if (on_facts) on_facts(facts);
+  const StartScope scope("create the context");
   RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   RETURN_IF_ERROR(CheckCode(facts));
   if (ONNX_CUDNN_FAST_COMPILE) WarnOfSlowKernels();

@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_context.h"
@@ -54,6 +55,7 @@ class CudaDevice final : public Device {
       auto owner = std::make_shared<HostTensor>(tensor);
       return std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(owner->raw()));
     }
+    const StartScope scope("copy weights to the device");
     ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, Allocate(tensor.bytes(), space));
     absl::MutexLock lock(upload_mutex_);
     const StreamRef stream{.native = uploads_.get()};
@@ -91,7 +93,12 @@ class CudaDevice final : public Device {
  private:
   // Lets copies go from GPU to GPU where the host's links allow it; others go through the host.
   absl::Status Reach(int peer) const {
-    int can = 0;
+    int count = 0, can = 0;
+    RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceCount, &count));
+    if (peer < 0 || peer >= count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("found memory of CUDA device ", peer, ", this process has ", count));
+    }
     RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceCanAccessPeer, &can, ordinal_, peer));
     if (can == 0) return absl::OkStatus();
     const OutsideCaptures lock;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/run_times.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
@@ -84,6 +85,7 @@ absl::Status Load(const void* function) {
 
 absl::Status PrepareKernel(const KernelLaunch& launch) {
   const PhaseTimer timer(RunPhase::kLoad);
+  const StartScope scope("load kernels");
   const OutsideCaptures lock;  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
   return Allow(launch);

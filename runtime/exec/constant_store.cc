@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
@@ -136,7 +137,7 @@ absl::Status ConstantStore::Make(Entry& entry, Space space,
     absl::MutexLock lock(entry.mutex);
     if (entry.made) return absl::OkStatus();
     ASSIGN_OR_RETURN(const HostTensor tensor, make());
-    ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
+    ASSIGN_OR_RETURN(entry.form, Upload(tensor, space));
     entry.made = true;
     entry.bytes = bytes = tensor.bytes();
   }
@@ -144,6 +145,35 @@ absl::Status ConstantStore::Make(Entry& entry, Space space,
   ++made_;
   bytes_ += bytes;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Upload(const HostTensor& tensor,
+                                                                       Space space) {
+  if (space == Space::kDevice) {
+    absl::MutexLock lock(mutex_);
+    if (auto form = uploaded_.extract(tensor.raw()); !form.empty()) return form.mapped();
+  }
+  return device_.Upload(tensor, space);
+}
+
+void ConstantStore::UploadStored() {
+  uploading_ = std::async([this] { UploadEach().IgnoreError(); }).share();
+}
+
+absl::Status ConstantStore::UploadEach() {
+  RETURN_IF_ERROR(device_.MakeCurrent());
+  return stored_->ForEach([this](const HostTensor& form) -> absl::Status {
+    ASSIGN_OR_RETURN(auto uploaded, device_.Upload(form, Space::kDevice));
+    absl::MutexLock lock(mutex_);
+    uploaded_[form.raw()] = std::move(uploaded);
+    return absl::OkStatus();
+  });
+}
+
+void ConstantStore::DropUploaded() {
+  Uploaded dropped;  // freed after the lock is released
+  absl::MutexLock lock(mutex_);
+  dropped.swap(uploaded_);
 }
 
 absl::StatusOr<HostTensor> ConstantStore::FormOf(const ConstantUse& use) const {
@@ -164,6 +194,8 @@ absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const Consta
 
 absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> ConstantStore::GetAll(
     absl::Span<const PlacedConstant> uses) {
+  if (uploading_.valid()) uploading_.wait();
+  const absl::Cleanup drops = [this] { DropUploaded(); };
   std::vector<std::shared_ptr<const std::byte>> forms;
   for (; !uses.empty(); uses.remove_prefix(std::min(uses.size(), kMadeAtOnce))) {
     const absl::Span<const PlacedConstant> some = uses.first(std::min(uses.size(), kMadeAtOnce));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ class StoredForms {
   // The form of `use` as bytes; undefined: it has none.
   //   errors  InvalidArgument: it is damaged
   virtual absl::StatusOr<HostTensor> Find(const ConstantUse& use) const = 0;
+  // Calls `body` for each form, with the bytes that Find returns, until it fails.
+  virtual absl::Status ForEach(
+      absl::FunctionRef<absl::Status(const HostTensor& form)> body) const = 0;
 };
 
 // The weights of a Session on its Device. Each derived form is made once per content and recipe:
@@ -42,6 +46,10 @@ class ConstantStore {
       : device_(device), stored_(std::move(stored)) {}
   ~ConstantStore();
 
+  // Begins to copy the stored forms to the device, on a thread of its own. The first GetAll waits
+  // for that and drops those that it does not take. To be called once, before any other call. What
+  // fails is tried again where a form is needed.
+  void UploadStored();
   // The form of `use` in `space`: equal bytes, recipe, Format and Space give the same memory. If
   // the Device reads host memory, an unchanged constant is the source's own bytes, identified by
   // address.
@@ -68,6 +76,10 @@ class ConstantStore {
   absl::StatusOr<HostTensor> FormOf(const ConstantUse& use) const;
   absl::Status Make(Entry& entry, Space space,
                     absl::FunctionRef<absl::StatusOr<HostTensor>()> make);
+  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor, Space space);
+  absl::Status UploadEach();
+  // Ends what UploadStored began.
+  void DropUploaded();
 
   Device& device_;
   const std::shared_ptr<const StoredForms> stored_;
@@ -77,6 +89,9 @@ class ConstantStore {
   size_t free_at_ ABSL_GUARDED_BY(mutex_) = 64;  // number of keys
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  using Uploaded = std::map<const void*, std::shared_ptr<const std::byte>>;
+  Uploaded uploaded_ ABSL_GUARDED_BY(mutex_);  // stored forms, by their bytes on the host
+  std::shared_future<void> uploading_;         // its end waits for the thread
 };
 
 }  // namespace onnx_cudnn

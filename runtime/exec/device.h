@@ -125,6 +125,7 @@ class Device {
   // host memory. InvalidArgument: memory of another device.
   virtual absl::StatusOr<bool> ReadsDirectly(const void* data) = 0;
   // Copies from the memory of the GPU `peer` to this Device's, and returns when that has ended.
+  // InvalidArgument: there is no such GPU.
   virtual absl::Status CopyFromPeer(void* to, const void* from, int peer, int64_t bytes) = 0;
   virtual bool poisons() const { return false; }  // for tests: dead memory is overwritten
 };

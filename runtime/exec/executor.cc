@@ -280,10 +280,10 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
                                absl::Span<void* const> outputs, void* callers_stream,
                                const std::atomic<bool>* cancel) {
   using Addresses = Staging::Addresses;
-  // The Run of a Binding or of a measurement waits until it can capture; a later Run of others does
-  // it, so that a Run does not wait for Programs that other threads build.
+  // The Run of a Binding, a measurement or a warm-up waits until it can capture; a later Run of
+  // others does it, so that a Run does not wait for Programs that other threads build.
   const bool captures = options_.capture && runs_ > 0 && capture_note_.empty() &&
-                        (graph_ != nullptr || options_.fixed_pointers || streams_->CanCaptureNow());
+                        (graph_ != nullptr || waits_to_capture() || streams_->CanCaptureNow());
   const bool moves = captures && !options_.fixed_pointers;
   RETURN_IF_ERROR(
       staging_.Prepare(inputs, outputs, moves ? Addresses::kOurs : Addresses::kCallers));
@@ -310,7 +310,7 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
 absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
   const PhaseTimer timer(RunPhase::kCapture);
   absl::Status captured =
-      options_.fixed_pointers ? streams_->BeginCapture() : streams_->BeginCaptureAtOnce();
+      waits_to_capture() ? streams_->BeginCapture() : streams_->BeginCaptureAtOnce();
   if (absl::IsUnavailable(captured)) return absl::OkStatus();
   if (captured.ok()) {
     captured = LaunchAll(cancel);

@@ -94,6 +94,8 @@ class Executor {
   //   errors  ResourceExhausted
   absl::Status ReserveStaging() { return staging_.Reserve(); }
   bool is_captured() const { return graph_ != nullptr; }
+  // Whether later Runs wait until they can capture; those with fixed_pointers do in any case.
+  void SetWaitsToCapture(bool waits) { waits_to_capture_ = waits; }
   // Why the Device did not capture; empty: it did, or capture is off.
   const std::string& capture_note() const { return capture_note_; }
 
@@ -111,6 +113,7 @@ class Executor {
   std::byte* InArena(Space space, int64_t offset) const;
   void Resolve(int index);
   absl::Status TakeConstants(ConstantStore& constants);
+  bool waits_to_capture() const { return options_.fixed_pointers || waits_to_capture_; }
   absl::Status BeforeRun();
   absl::Status Enqueue(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                        void* callers_stream, const std::atomic<bool>* cancel);
@@ -137,6 +140,7 @@ class Executor {
   double begun_us_ = 0;  // the last Run with times_steps, by HostClockUs
   int unfinished_ = 0;   // Runs that may still be in progress
   bool poison_ = false;
+  bool waits_to_capture_ = false;
 };
 
 }  // namespace onnx_cudnn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,11 +28,21 @@ struct CompilerProcesses {
   int most = 0;                      // fewer where the GPU has less memory for their contexts
 };
 
+struct GpuSetup {
+  CompilerProcesses compilers;
+  // false: a cuDNN handle, which takes tens of milliseconds, is created where a Step needs one.
+  bool expects_cudnn = true;
+};
+
+// Begins to open the libraries of the Engines on a thread of its own: no context is needed for it.
+// MakeGpuTarget waits for that; the destructor of the result, too.
+std::future<void> OpenGpuLibraries();
+
 // The Target of `gpu`, which OpenGpu(ordinal) returned, with the Engines' CUDA halves. An Engine
 // whose library is missing is left out and named in the note.
 //   errors  the failure of a library call
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0,
-                                          const CompilerProcesses& compilers = {});
+                                          const GpuSetup& setup = {});
 
 // Compiles cuDNN plans that a process which called MakeGpuTarget asks for over `socket`, until that
 // is closed.

@@ -10,6 +10,7 @@
 #include "runtime/cudnn/cuda/plan_compilers.h"
 #include "runtime/exec/custom_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
+#include "runtime/gemm/cuda/lt_calls.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 
@@ -40,18 +41,25 @@ std::unique_ptr<PlanCompilers> MakeCompilers(const CompilerProcesses& asked,
   return std::make_unique<PlanCompilers>(asked.command, processes);
 }
 
+// cuDNN opens libcublasLt by name, so libcublasLt is opened first. The Engines say what is missing.
+void OpenLibraries() {
+  LoadLt().IgnoreError();
+  LoadCudnn().IgnoreError();
+}
+
 }  // namespace
 
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal,
-                                          const CompilerProcesses& compilers) {
+std::future<void> OpenGpuLibraries() { return std::async(OpenLibraries); }
+
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal, const GpuSetup& setup) {
   std::string note;
-  // cuDNN opens libcublasLt by name, so libcublasLt is opened first.
-  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
-  std::unique_ptr<PlanCompilers> made = MakeCompilers(compilers, gpu.info());
+  OpenLibraries();
+  std::unique_ptr<PlanCompilers> made = MakeCompilers(setup.compilers, gpu.info());
   const PlanCompilers* const counted = made.get();
   EngineList engines;
-  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal, std::move(made)), "cudnn", engines, note));
-  RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal, setup.expects_cudnn, std::move(made)), "cudnn",
+                            engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeGemmEngine(ordinal), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
   engines.push_back(MakeCustomEngine(ordinal));
   OwnedTarget target = TargetOver(GpuEngines(std::move(engines)), gpu.info());
@@ -61,7 +69,7 @@ absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal,
 }
 
 absl::Status CompilePlans(int ordinal, int socket) {
-  const absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);  // as above
+  OpenLibraries();
   return ServePlansFor(ordinal, socket);
 }
 

@@ -12,9 +12,8 @@ absl::Status None() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, const OnDeviceInfo&) { return None(); }
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int, const CompilerProcesses&) {
-  return None();
-}
+std::future<void> OpenGpuLibraries() { return {}; }
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int, const GpuSetup&) { return None(); }
 absl::Status CompilePlans(int, int) { return None(); }
 
 void ExamineGpus(DoctorReport& report) {

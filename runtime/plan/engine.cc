@@ -96,7 +96,8 @@ absl::StatusOr<std::vector<Variant>> Engine::Variants(const Candidate&, const Ta
   return std::vector<Variant>{{.text = ""}};
 }
 
-absl::StatusOr<std::shared_ptr<const Step>> Engine::Load(std::string_view) const {
+absl::StatusOr<std::shared_ptr<const Step>> Engine::Load(std::string_view, const Candidate&,
+                                                         const Target&) const {
   return absl::UnimplementedError(absl::StrCat("engine ", name(), " saves no steps"));
 }
 

@@ -109,8 +109,12 @@ class Engine {
   // Thread-safe. A refusal is a normal result; an error Status is a failure.
   virtual absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                            const Target& target) const = 0;
-  virtual absl::StatusOr<std::shared_ptr<const Step>> Load(
-      std::string_view saved) const;  // Unimplemented unless overridden
+  // The Step that `saved` (Step::Save) describes, for a Candidate of the Signature of the one that
+  // it was compiled for. Thread-safe.
+  //   errors  Unimplemented unless overridden; FailedPrecondition: of another version or device
+  virtual absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved,
+                                                           const Candidate& candidate,
+                                                           const Target& target) const;
 };
 
 // The multiples to which padding `channels` is worthwhile: 1, then those that add padding and give

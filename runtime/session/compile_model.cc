@@ -1,6 +1,9 @@
 #include "runtime/session/compile_model.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <memory>
@@ -14,15 +17,18 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
 #include "runtime/base/parts_file.h"
+#include "runtime/base/result_status.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
 #include "runtime/ops/random_draw.h"
+#include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/compiled_model.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/engines.h"
+#include "runtime/session/input_reader.h"
 #include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/open_device.h"
@@ -149,6 +155,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramOf(const LoadedModel& model
   }
   std::vector<const TensorView*> pointers;
   for (const TensorView& view : views) pointers.push_back(&view);
+  RETURN_IF_ERROR(model.device().device().MakeCurrent());
   auto pool = model.Prepare(pointers, /*callers_stream=*/nullptr);
   if (absl::IsUnimplemented(pool.status())) return nullptr;
   return pool;
@@ -226,7 +233,9 @@ absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequ
   parts.Add(kModelPart, std::move(message));
   CompileReport report;
   ASSIGN_OR_RETURN(report.not_optimized, AddOptimized(model, options, target, parts));
-  ASSIGN_OR_RETURN(const auto draft, Draft(parts, absl::StrCat(path, ".draft")));
+  static std::atomic<int> drafts = 0;  // of this process: others may compile to the same path
+  const std::string draft_path = absl::StrCat(path, ".", getpid(), ".", drafts++, ".draft");
+  ASSIGN_OR_RETURN(const auto draft, Draft(parts, draft_path));
   SelectedPlans plans;
   if (report.not_optimized.empty()) {
     ASSIGN_OR_RETURN(plans, PlansFor(request, target, options, draft));
@@ -252,11 +261,17 @@ absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequ
   return report;
 }
 
-Result<CompileReport> CompileModelFile(const std::string& model, const CompileRequest& request,
-                                       const std::string& path) {
+Result<CompileReport> CompileModelFile(const std::string& model, CompileRequest request,
+                                       const ChooseInputs& choose, const std::string& path) {
   return AtEdge<CompileReport>([&]() -> absl::StatusOr<CompileReport> {
     RETURN_IF_ERROR(LoadOpLibraries(request.options.op_libraries));
     ASSIGN_OR_RETURN(const Graph graph, LoadModel(model));
+    std::vector<ValueInfo> infos;
+    for (const Value* input : graph.inputs()) {
+      infos.push_back(DescribeValue(input->name(), input->type()));
+    }
+    ASSIGN_OR_RETURN(request.inputs, StatusOr(choose(infos)));
+    ASSIGN_OR_RETURN(request.inputs.values, ValuesToRead(graph, infos, request.inputs.values));
     return CompileModel(graph, request, path);
   });
 }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "onnx_cudnn/model_value.h"
 #include "onnx_cudnn/options.h"
 #include "onnx_cudnn/result.h"
 #include "runtime/graph/graph.h"
@@ -43,11 +46,16 @@ struct CompileReport {
 absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequest& request,
                                            const std::string& path);
 
+// The inputs of a Program of a model with these inputs; values of all of them may be given.
+using ChooseInputs = std::function<Result<CompiledInputs>(const std::vector<ValueInfo>& inputs)>;
+
 // The same for the model in a file, for programs that link to the shared library: its kernels then
 // stand in the library alone.
-//   errors  also those of op libraries and of loading
+//   request  without inputs
+//   errors   also those of op libraries, of loading and of `choose`
 ONNX_CUDNN_API Result<CompileReport> CompileModelFile(const std::string& model,
-                                                      const CompileRequest& request,
+                                                      CompileRequest request,
+                                                      const ChooseInputs& choose,
                                                       const std::string& path);
 
 }  // namespace onnx_cudnn

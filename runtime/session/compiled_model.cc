@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -17,6 +18,7 @@ namespace {
 
 // Sources that lie in the model's message, and not in a part, are named by their bytes.
 constexpr int64_t kMostNamedBytes = 256;
+constexpr std::string_view kFormPrefix = "form ";  // of the names of parts
 
 }  // namespace
 
@@ -67,7 +69,7 @@ std::optional<std::string> CompiledModel::FormPart(const ConstantUse& use) const
   }
   Sha1 hash;
   hash.Update(key);
-  return absl::StrCat("form ", hash.HexDigest());
+  return absl::StrCat(kFormPrefix, hash.HexDigest());
 }
 
 bool CompiledModel::HoldsSources(const ConstantUse& use) const {
@@ -79,8 +81,22 @@ bool CompiledModel::HoldsSources(const ConstantUse& use) const {
 absl::StatusOr<HostTensor> CompiledModel::Find(const ConstantUse& use) const {
   const std::optional<std::string> part = FormPart(use);
   if (!part.has_value() || !file_->Has(*part)) return HostTensor();
-  ASSIGN_OR_RETURN(const std::string_view bytes, file_->Read(*part));
+  return Form(*part);
+}
+
+absl::StatusOr<HostTensor> CompiledModel::Form(std::string_view part) const {
+  ASSIGN_OR_RETURN(const std::string_view bytes, file_->Read(part));
   return HostTensor::Borrow(DType::kU8, {static_cast<int64_t>(bytes.size())}, bytes.data(), file_);
+}
+
+absl::Status CompiledModel::ForEach(
+    absl::FunctionRef<absl::Status(const HostTensor& form)> body) const {
+  for (const std::string_view part : file_->parts()) {
+    if (!absl::StartsWith(part, kFormPrefix)) continue;
+    ASSIGN_OR_RETURN(const HostTensor form, Form(part));
+    RETURN_IF_ERROR(body(form));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_cudnn

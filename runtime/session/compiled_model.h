@@ -41,10 +41,12 @@ class CompiledModel final : public StoredForms {
   std::optional<std::string> FormPart(const ConstantUse& use) const;
   bool HoldsSources(const ConstantUse& use) const override;
   absl::StatusOr<HostTensor> Find(const ConstantUse& use) const override;
+  absl::Status ForEach(absl::FunctionRef<absl::Status(const HostTensor& form)> body) const override;
 
   const PartsFile& file() const { return *file_; }
 
  private:
+  absl::StatusOr<HostTensor> Form(std::string_view part) const;
   CompiledModel(std::shared_ptr<const PartsFile> file, CompiledFacts facts)
       : file_(std::move(file)), facts_(std::move(facts)) {}
 

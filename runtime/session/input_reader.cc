@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
@@ -39,6 +40,19 @@ absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph,
   ASSIGN_OR_RETURN(deciding, InputsThatDecideShapes(graph));
   std::erase_if(deciding, [&](int i) { return !IsShort(inputs[i]); });
   return deciding;
+}
+
+absl::StatusOr<InputTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
+                                          const InputTensors& values) {
+  Graph inferred = graph.Clone();
+  ASSIGN_OR_RETURN(const std::vector<int> deciding, DecidingInputs(inferred, infos));
+  InputTensors read;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const auto value = values.find(infos[i].name);
+    const bool decides = absl::c_linear_search(deciding, static_cast<int>(i));
+    if (value != values.end() && (decides || infos[i].dtype == DType::kString)) read.insert(*value);
+  }
+  return read;
 }
 
 absl::StatusOr<std::string> InputReader::BytesIn(const TensorView& view,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,12 @@ namespace onnx_cudnn {
 
 // The scalar and vector inputs whose values decide shapes or branches. Infers types.
 absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph, const std::vector<ValueInfo>& inputs);
+
+// Those of `values`, by name, that a Session reads before a Run: of inputs that decide shapes, and
+// strings.
+using InputTensors = std::map<std::string, HostTensor, std::less<>>;
+absl::StatusOr<InputTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
+                                          const InputTensors& values);
 
 // Reads the input values on which a Program depends: strings, and values that decide shapes or
 // branches. Thread-safe.

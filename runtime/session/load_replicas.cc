@@ -1,5 +1,6 @@
 #include "runtime/session/load_replicas.h"
 
+#include <algorithm>
 #include <future>
 #include <numeric>
 #include <optional>
@@ -7,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/host_span.h"
+#include "absl/strings/match.h"
 #include "runtime/base/progress.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/gpu/examine.h"
@@ -72,6 +74,15 @@ std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> OpeningPlans(
   return std::async([path = options.plan_cache, compiled] { return OpenPlans(path, compiled); });
 }
 
+// Whether Programs are expected to have Steps of cuDNN: not where a compiled model has plans of
+// other engines only.
+bool ExpectsCudnn(const CompiledModel* compiled) {
+  if (compiled == nullptr || compiled->facts().engines.empty()) return true;
+  const std::vector<std::string>& engines = compiled->facts().engines;
+  return std::any_of(engines.begin(), engines.end(),
+                     [](const std::string& engine) { return absl::StartsWith(engine, "cudnn "); });
+}
+
 // Says which plans do not suit, unless all is planned again.
 void NoteEngines(const LoadingModel& model, const OpenedDevice& opened, OptimizedGraph& optimized) {
   if (model.compiled() == nullptr || !optimized.note.empty()) return;
@@ -83,24 +94,30 @@ void NoteEngines(const LoadingModel& model, const OpenedDevice& opened, Optimize
 
 absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(const SessionOptions& asked,
                                                                   const ModelSource& source) {
+  const StartScope scope_of_load("load the session");
   const ThreadPool::Limit limit(asked.threads);
   const ProgressReporter reporter(asked.progress);
   const ProgressScope scope(asked.cancel, &reporter);
+  std::optional<StartScope> asks(std::in_place, "ask for the current GPU");
   const KeepCurrentGpu gpu(asked.device != DeviceChoice::kCpu);
+  asks.reset();
   RETURN_IF_ERROR(CheckOptions(asked));
   RETURN_IF_ERROR(LoadOpLibraries(asked.op_libraries));
   ASSIGN_OR_RETURN(LoadingModel model, LoadingModel::Open(source));
   const SessionOptions options = model.OptionsFor(asked);
   const std::vector<int> ordinals = OrdinalsOf(options);
   const SessionOptions first = OptionsOn(ordinals[0], options);
-  OpeningDevice opening(first);
+  const GpuSetup gpu_setup{.expects_cudnn = ExpectsCudnn(model.compiled())};
+  OpeningDevice opening(first, [&](const SessionOptions& on, const OnDeviceInfo& on_info) {
+    return OpenDeviceWith(on, on_info, gpu_setup);
+  });
   TuneSetup setup{.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
-  std::optional<HostScope> reads(std::in_place, "read the model");
+  std::optional<StartScope> reads(std::in_place, "read the model");
   RETURN_IF_ERROR(model.Read(options));
   reads.reset();
   ASSIGN_OR_RETURN(std::optional<OptimizedGraph> optimized,
                    OptimizeMeanwhile(model, first, opening));
-  std::optional<HostScope> waits(std::in_place, "wait for the device");
+  std::optional<StartScope> waits(std::in_place, "wait for the device");
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
   waits.reset();
   const size_t count = opened.device->name() != "cpu" ? ordinals.size() : 1;
@@ -122,7 +139,7 @@ absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadReplicas(const SessionO
     if (is_last) break;
     SessionOptions next = OptionsOn(ordinals[i + 1], options);
     next.device = DeviceChoice::kCuda;  // a GPU that is not there is an error
-    ASSIGN_OR_RETURN(opened, OpenDevice(next));
+    ASSIGN_OR_RETURN(opened, OpenDeviceWith(next, /*on_info=*/{}, gpu_setup));
     RETURN_IF_ERROR(opened.device->MakeCurrent());
     setup = TuneSetup{.source = source, .plan_cache = OpeningPlans(options, model.compiled())};
   }

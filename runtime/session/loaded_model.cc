@@ -152,7 +152,6 @@ absl::StatusOr<ProgramTable::Key> LoadedModel::KeyOf(const std::vector<const Ten
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
     const std::vector<const TensorView*>& inputs, void* callers_stream) const {
-  RETURN_IF_ERROR(device_->device().MakeCurrent());
   ASSIGN_OR_RETURN(const ProgramTable::Key key, KeyOf(inputs, callers_stream));
   if (NeedsSegments(key)) return absl::UnimplementedError("it runs as several programs");
   bool wants_better = false;

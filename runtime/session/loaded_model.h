@@ -65,6 +65,7 @@ class LoadedModel {
 
   // The Program, with Executors, for inputs of these shapes (parallel to inputs()) and, where they
   // decide shapes or are strings, these values; built if it is not in the table.
+  // The device is current.
   //   callers_stream  the values are read after the work enqueued there; may be null
   //   errors          Unimplemented: one Program cannot run these inputs; found once for each set
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(

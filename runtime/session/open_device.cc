@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <utility>
 
@@ -25,18 +26,22 @@ absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info,
-                                      CompilerProcesses compilers) {
+absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info, GpuSetup setup) {
   OpenedDevice opened{.ordinal = ordinal};
-  ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal, on_info));
-  compilers.command.push_back(absl::StrCat(ordinal));
-  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal, compilers));
+  std::future<void> libraries;
+  const auto opens_libraries = [&](const DeviceInfo& info) {
+    libraries = OpenGpuLibraries();  // while the context is created
+    if (on_info) on_info(info);
+  };
+  ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal, opens_libraries));
+  setup.compilers.command.push_back(absl::StrCat(ordinal));
+  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal, setup));
   opened.note = opened.target.note;
   return opened;
 }
 
 absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceInfo& on_info,
-                                  CompilerProcesses compilers) {
+                                  GpuSetup setup) {
   const DeviceChoice choice = options.device;
   const std::string& target = options.target;
   if (choice == DeviceChoice::kCuda && !target.empty()) {
@@ -44,8 +49,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
         "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
-  absl::StatusOr<OpenedDevice> opened =
-      OpenCuda(options.device_ordinal, on_info, std::move(compilers));
+  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal, on_info, std::move(setup));
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
@@ -53,27 +57,27 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> OpenOfCapability(const SessionOptions& options,
-                                              const OnDeviceInfo& on_info,
-                                              CompilerProcesses compilers) {
-  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info, std::move(compilers)));
-  RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
-  return opened;
-}
-
 }  // namespace
 
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
                                         const OnDeviceInfo& on_info) {
-  return OpenOfCapability(options, on_info, /*compilers=*/{});
+  return OpenDeviceWith(options, on_info, /*setup=*/{});
+}
+
+absl::StatusOr<OpenedDevice> OpenDeviceWith(const SessionOptions& options,
+                                            const OnDeviceInfo& on_info, GpuSetup setup) {
+  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info, std::move(setup)));
+  RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
+  return opened;
 }
 
 absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& options,
                                                      std::vector<std::string> command) {
   constexpr int kMost = 8;
   const int threads = options.threads > 0 ? options.threads : ThreadPool::Default().threads();
-  return OpenOfCapability(options, /*on_info=*/{},
-                          {.command = std::move(command), .most = std::min(kMost, threads / 2)});
+  return OpenDeviceWith(
+      options, /*on_info=*/{},
+      {.compilers = {.command = std::move(command), .most = std::min(kMost, threads / 2)}});
 }
 
 OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {

@@ -33,6 +33,9 @@ struct OpenedDevice {
 //           InvalidArgument: an unknown target, a compute capability above the GPU's
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
                                         const OnDeviceInfo& on_info = {});
+// The same, with what a GPU's Engines prepare.
+absl::StatusOr<OpenedDevice> OpenDeviceWith(const SessionOptions& options,
+                                            const OnDeviceInfo& on_info, GpuSetup setup);
 // The same; on a GPU, processes compile cuDNN's plans: half as many as threads, at most eight.
 //   command  of CompilerProcesses; the GPU's ordinal is appended
 absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& options,
@@ -44,7 +47,7 @@ class OpeningDevice {
  public:
   using Open = std::function<absl::StatusOr<OpenedDevice>(const SessionOptions&, OnDeviceInfo)>;
 
-  explicit OpeningDevice(const SessionOptions& options, Open open = OpenDevice);
+  OpeningDevice(const SessionOptions& options, Open open);
   // Waits until it is known what the GPU is, before its context is created. nullopt: it is no GPU.
   // To be called once.
   std::optional<DeviceInfo> Info();

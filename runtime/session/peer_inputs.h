@@ -13,8 +13,8 @@ namespace onnx_cudnn {
 class PeerInputs {
  public:
   //   given   must outlive it; what is wrong with them is left to PrepareRun
-  //   errors  InvalidArgument: a stream, beside which the copies could not be freed.
-  //           ResourceExhausted
+  //   errors  InvalidArgument: a stream, beside which the copies could not be freed; a GPU that
+  //           does not exist. ResourceExhausted
   static absl::StatusOr<PeerInputs> Of(const LoadedModel& model,
                                        const std::vector<NamedView>& given,
                                        const RunOptions& options);
@@ -27,5 +27,10 @@ class PeerInputs {
   std::vector<NamedView> copied_;  // all of them, if any is a copy
   std::vector<Tensor> tensors_;
 };
+
+// The same for inputs of any kind, whose tensors share the bytes of `given` but for the copies.
+absl::StatusOr<std::vector<NamedValue>> ValuesHere(const LoadedModel& model,
+                                                   const std::vector<NamedValue>& given,
+                                                   const RunOptions& options);
 
 }  // namespace onnx_cudnn

@@ -15,6 +15,7 @@ struct Prepared {
   std::shared_ptr<ExecutorPool> pool;     // nullptr: it is padded, or runs in segments
   std::unique_ptr<BucketedRun> bucketed;  // nullptr: it is not padded
 };
+// Makes the device current.
 absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<NamedView>& inputs,
                                     const RunOptions& options);
 

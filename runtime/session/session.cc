@@ -203,7 +203,8 @@ Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>
     return RunOnReplica<std::vector<ModelValue>>(
         *replicas_, devices, options,
         [&](const LoadedModel& model) -> absl::StatusOr<std::vector<ModelValue>> {
-          ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, RunIntoNew(model, inputs, options));
+          ASSIGN_OR_RETURN(const std::vector<NamedValue> here, ValuesHere(model, inputs, options));
+          ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, RunIntoNew(model, here, options));
           RETURN_IF_ERROR(CheckFinite(model, outputs));
           return outputs;
         });
@@ -303,7 +304,6 @@ Result<RunProfile> Session::Profile(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
     RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
     RETURN_IF_ERROR(CheckIsWhole(prepared, "the steps of such a run cannot be timed"));
-    RETURN_IF_ERROR(model.device().device().MakeCurrent());
     return ProfileProgram(*prepared.pool, prepared.inputs, model.device().target(), options);
   });
 }

@@ -30,6 +30,10 @@ absl::StatusOr<std::unique_ptr<SessionDevice>> SessionDevice::Create(
   made->pinned_ = std::make_shared<PinnedPool>(*made->device_, options.max_memory_bytes > 0
                                                                    ? PinnedPool::Fit::kExact
                                                                    : PinnedPool::Fit::kLoose);
+  // Within a limit the memory of forms that no Step wants may be missing.
+  const bool uploads = made->compiled_ != nullptr && !made->device_->reads_host_memory() &&
+                       options.max_memory_bytes == 0;
+  if (uploads) made->constants_->UploadStored();
   if (options.arena != nullptr) {
     ASSIGN_OR_RETURN(made->arena_lock_, options.arena->impl_->Lock(made->device_, made->ref()));
   }

@@ -1,7 +1,10 @@
 #include "runtime/session/warm_up.h"
 
+#include <cstddef>
+#include <future>
 #include <memory>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
 #include "runtime/base/status.h"
@@ -24,6 +27,8 @@ absl::Status WarmUpPool(const Prepared& prepared, int executors, int runs) {
   for (const TensorView* input : prepared.inputs) in.push_back(input->data);
   for (const Tensor& output : outputs) out.push_back(output.raw());
   return prepared.pool->ForEach(executors, [&](Executor& executor) {
+    executor.SetWaitsToCapture(true);  // whatever other threads build meanwhile
+    const absl::Cleanup ends = [&] { executor.SetWaitsToCapture(false); };
     absl::Status status;
     for (int i = 0; i < runs && status.ok() && !executor.is_captured(); ++i) {
       status = executor.Run(in, out);
@@ -66,8 +71,13 @@ absl::Status WarmUpReplicas(const ModelReplicas& replicas, const std::vector<Nam
   }
   // The least loaded device takes the next Run, so none has more at once than this.
   const auto executors = static_cast<int>(CeilDiv(runs_at_once, std::ssize(models)));
-  for (const auto& model : models) RETURN_IF_ERROR(WarmUpModel(*model, inputs, executors));
-  return absl::OkStatus();
+  std::vector<std::future<absl::Status>> others;
+  for (size_t i = 1; i < models.size(); ++i) {
+    others.push_back(std::async([&, i] { return WarmUpModel(*models[i], inputs, executors); }));
+  }
+  absl::Status status = WarmUpModel(*models[0], inputs, executors);
+  for (std::future<absl::Status>& other : others) status.Update(other.get());
+  return status;
 }
 
 }  // namespace onnx_cudnn

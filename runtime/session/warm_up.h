@@ -8,7 +8,7 @@
 
 namespace onnx_cudnn {
 
-// Session::WarmUp, one device after the other.
+// Session::WarmUp, of all devices at the same time.
 absl::Status WarmUpReplicas(const ModelReplicas& replicas, const std::vector<NamedView>& inputs,
                             int runs_at_once);
 

@@ -51,7 +51,8 @@ absl::StatusOr<Compiled> Trials::Load(const PlanEntry& entry) const {
   if (entry.saved.empty() || !Against(variant).empty()) return Compile(variant);
   std::shared_ptr<const Step> step;
   RETURN_IF_ERROR(Try(variant, [&]() -> absl::Status {
-    absl::StatusOr<std::shared_ptr<const Step>> loaded = candidate_.engine->Load(entry.saved);
+    absl::StatusOr<std::shared_ptr<const Step>> loaded =
+        candidate_.engine->Load(entry.saved, candidate_, target_);
     if (loaded.ok()) step = *std::move(loaded);
     return absl::OkStatus();
   }));

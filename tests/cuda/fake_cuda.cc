@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,7 @@ struct State {
 };
 
 State* state = nullptr;
+std::recursive_mutex mutex;  // of what calls on several threads change
 thread_local int current_device = 0;
 // {(ordinal, function): bytes}; as in a driver, of the process.
 std::map<std::pair<int, const void*>, int> shared_bytes_of;
@@ -77,8 +79,11 @@ bool LosesDevice(cudaError_t error) {
   return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
 }
 
+#define LOCK() const std::lock_guard<std::recursive_mutex> lock(mutex)
+
 // The error that this call returns; cudaSuccess if it is to work.
 cudaError_t Count(const char* name) {
+  LOCK();
   if (state->lost.contains(current_device)) return state->options.error;
   if (state->calls++ != state->options.fail_at) return cudaSuccess;
   state->failed_call = name;
@@ -190,6 +195,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 }
 
 cudaError_t cudaSetDevice(int device) {
+  LOCK();
   const int before = std::exchange(current_device, device);
   const cudaError_t error = Count(__func__);
   if (error == cudaSuccess) {
@@ -209,12 +215,14 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* all_bytes) {
+  LOCK();
   *all_bytes = static_cast<size_t>(state->options.memory_bytes);
   *free_bytes = *all_bytes - static_cast<size_t>(HeldBytes(current_device));
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
+  LOCK();
   COUNT();
   DISTURBS();
   if (HeldBytes(current_device) + static_cast<int64_t>(bytes) > state->options.memory_bytes) {
@@ -226,6 +234,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
 }
 
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
+  LOCK();
   COUNT();
   DISTURBS();
   *data = std::aligned_alloc(256, bytes);
@@ -234,6 +243,7 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
 }
 
 cudaError_t cudaFree(void* data) {
+  LOCK();
   DISTURBS();
   if (state->device.erase(data) == 0) return cudaErrorInvalidValue;
   std::free(data);
@@ -242,6 +252,7 @@ cudaError_t cudaFree(void* data) {
 }
 
 cudaError_t cudaFreeHost(void* data) {
+  LOCK();
   DISTURBS();
   if (state->pinned.erase(data) == 0) return cudaErrorInvalidValue;
   std::free(data);
@@ -250,6 +261,7 @@ cudaError_t cudaFreeHost(void* data) {
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
+  LOCK();
   COUNT();
   *attributes = {};
   attributes->type = cudaMemoryTypeUnregistered;
@@ -303,12 +315,14 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t st
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  LOCK();
   COUNT();
   *stream = reinterpret_cast<cudaStream_t>(*state->streams.insert(new FakeStream).first);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  LOCK();
   if (state->streams.erase(ToFake(stream)) == 0) return cudaErrorInvalidResourceHandle;
   delete ToFake(stream);
   COUNT();
@@ -335,12 +349,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  LOCK();
   COUNT();
   *event = reinterpret_cast<cudaEvent_t>(*state->events.insert(new FakeEvent).first);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  LOCK();
   if (state->events.erase(ToFake(event)) == 0) return cudaErrorInvalidResourceHandle;
   delete ToFake(event);
   COUNT();

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -328,6 +329,17 @@ TEST(PeerTest, CopiesGoFromGpuToGpuWhereTheyCan) {
     EXPECT_EQ(cuda.calls(), before + 2);  // the copy, and waiting for it
     EXPECT_EQ(cuda.direct_copies(), has_peers ? 2 : 0);
     EXPECT_EQ(cuda.staged_copies(), has_peers ? 0 : 2);
+  }
+}
+
+TEST(PeerTest, MemoryOfAGpuThatDoesNotExistIsAWrongArgument) {
+  const FakeCuda cuda({.devices = 2});
+  const std::unique_ptr<Device> device = *OpenCudaDevice(0);
+  const auto to = *device->Allocate(8, Space::kDevice);
+  for (const int peer : {-1, 2}) {
+    const absl::Status status = device->CopyFromPeer(to.get(), to.get(), peer, 8);
+    EXPECT_EQ(status, absl::InvalidArgumentError(absl::StrCat("found memory of CUDA device ", peer,
+                                                              ", this process has 2")));
   }
 }
 

@@ -25,11 +25,13 @@ class CopyingDevice final : public ForwardingDevice {
   bool reads_host_memory() const override { return false; }
   absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
     ++uploads;
-    absl::StatusOr<std::shared_ptr<std::byte>> copy = Allocate(t.bytes(), s);
-    if (copy.ok()) std::memcpy(copy->get(), t.raw(), t.bytes());
-    return copy;
+    ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, Allocate(t.bytes(), s));
+    std::memcpy(copy.get(), t.raw(), t.bytes());
+    ++held;
+    return std::shared_ptr<const std::byte>(copy.get(), [this, copy](const std::byte*) { --held; });
   }
   std::atomic<int> uploads = 0;
+  std::atomic<int> held = 0;  // memory of uploads that is not freed
 };
 
 HostTensor Ints(int64_t first) { return HostTensor::Ints({first, 2, 3}); }
@@ -69,12 +71,20 @@ class OneStoredForm final : public StoredForms {
   absl::StatusOr<HostTensor> Find(const ConstantUse& use) const override {
     if (is_damaged) return absl::InvalidArgumentError("damaged");
     if (!HoldsSources(use) || use.derived->recipe != "doubled") return HostTensor();
-    return HostTensor::Ints({10, 20, 30});
+    return form_;
+  }
+  absl::Status ForEach(
+      absl::FunctionRef<absl::Status(const HostTensor& form)> body) const override {
+    if (is_damaged) return absl::InvalidArgumentError("damaged");
+    RETURN_IF_ERROR(body(form_));
+    return body(unused_);
   }
   bool is_damaged = false;
 
  private:
   const HostTensor source_;
+  const HostTensor form_ = HostTensor::Ints({10, 20, 30});
+  const HostTensor unused_ = HostTensor::Ints({7, 8, 9});
 };
 
 TEST(ConstantStoreTest, TakesFormsThatAreStored) {
@@ -96,6 +106,31 @@ TEST(ConstantStoreTest, TakesFormsThatAreStored) {
   stored->is_damaged = true;
   ConstantStore again(device, stored);
   EXPECT_TRUE(absl::IsInvalidArgument(again.GetAll(placed).status()));
+}
+
+TEST(ConstantStoreTest, TakesFormsThatWereUploadedBeforeTheyWereNeeded) {
+  const HostTensor held = Ints(1);
+  const auto stored = std::make_shared<OneStoredForm>(held);
+  const Derived doubled = Doubled();
+  const ConstantUse use{{held}, &doubled};
+  const PlacedConstant placed[] = {{&use, Space::kDevice}};
+  for (const bool is_damaged : {false, true}) {
+    CopyingDevice device;
+    ConstantStore store(device, stored);
+    stored->is_damaged = is_damaged;
+    store.UploadStored();
+    while (!is_damaged && device.uploads < 2) absl::SleepFor(absl::Milliseconds(1));
+    const auto forms = store.GetAll(placed);
+    if (is_damaged) {
+      EXPECT_TRUE(absl::IsInvalidArgument(forms.status()));
+      continue;
+    }
+    ASSERT_TRUE(forms.ok()) << forms.status();
+    EXPECT_EQ(reinterpret_cast<const int64_t*>((*forms)[0].get())[1], 20);
+    EXPECT_EQ(device.uploads, 2);  // no further one
+    EXPECT_EQ(device.held, 1);     // the other one was dropped
+    EXPECT_EQ(store.bytes(), 24);
+  }
 }
 
 TEST(ConstantStoreTest, MakesEqualContentOnce) {

@@ -51,6 +51,7 @@ class WatchedStreams final : public ForwardingStreams {
 
 class WatchedDevice final : public ForwardingDevice {
  public:
+  using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
     absl::StatusOr<std::unique_ptr<StreamSet>> streams = ForwardingDevice::CreateStreams(count);
     return std::make_unique<WatchedStreams>(*std::move(streams), notes, is_busy, gets_busy);

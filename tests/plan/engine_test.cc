@@ -278,7 +278,7 @@ TEST(RooflineTest, GrowsWithWhatAnImplementationDoesNotReach) {
 
 TEST(EngineTest, HasOneVariantAndSavesNothingByDefault) {
   EXPECT_EQ(kEngine.Variants({}, {})->size(), 1u);
-  EXPECT_EQ(kEngine.Load("").status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(kEngine.Load("", {}, {}).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -65,6 +68,48 @@ const SessionOptions kOnCpu = {.device = DeviceChoice::kCpu};
 
 std::string NotesOf(const Session& session) {
   return absl::StrJoin(session.stats().tune_notes, "\n");
+}
+
+// The fixed name of drafts before, which two compilations shared.
+TEST(CompiledModelTest, EachCompilationHasADraftOfItsOwn) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path("m.ocp.draft"));
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] { CompileTo(folder, ConvText(), ForConv("cpu")); });
+  }
+  CompileTo(folder, ConvText(), ForConv("cpu"));
+  for (std::thread& other : others) other.join();
+  RunConv(Load(folder.path("m.ocp"), {.device = DeviceChoice::kCpu}));
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) {
+    left.insert(entry.path().filename());
+  }
+  EXPECT_EQ(left, std::set<std::string>({"m.ocp", "m.ocp.draft"}));
+}
+
+TEST(CompiledModelTest, TheInputsOfAFileAreChosenByWhatItTakes) {
+  const TempFolder folder;
+  const std::string model = folder.Write("m.onnx", *ModelBytesFromText(R"(
+      g (float[N] x, int64[R] shape) => (float[A,B] y) { y = Reshape(x, shape) })"));
+  std::vector<std::string> asked;
+  const auto choose = [&](const std::vector<ValueInfo>& infos) -> Result<CompiledInputs> {
+    for (const ValueInfo& info : infos) asked.push_back(ToString(info));
+    CompiledInputs inputs;
+    inputs.dims = {{"x", {6}}, {"shape", {2}}};
+    inputs.values = {{"x", HostTensor::Allocate(DType::kF32, {6})},
+                     {"shape", HostTensor::Ints({2, 3})}};
+    return inputs;
+  };
+  const auto report = CompileModelFile(model, {.target = "cpu"}, choose, folder.path("m.ocp"));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(asked, std::vector<std::string>({"x f32[N]", "shape i64[R]"}));
+  const auto refuses = [](const std::vector<ValueInfo>&) -> Result<CompiledInputs> {
+    return Error{ErrorCode::kInvalidArgument, "no input z"};
+  };
+  const auto refused = CompileModelFile(model, {.target = "cpu"}, refuses, folder.path("n.ocp"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "no input z");
 }
 
 TEST(CompiledModelTest, RunsLikeTheModelToTheLastBit) {

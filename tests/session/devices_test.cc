@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/barrier.h"
+#include "tests/exec/watched_device.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/forwarding_device.h"
 #include "tests/support/hook_engine.h"
@@ -31,7 +32,12 @@ class LosableDevice final : public ForwardingDevice {
     peers.push_back(peer);
     return ForwardingDevice::CopyFromPeer(to, from, peer, bytes);
   }
+  absl::Status MakeCurrent() override {
+    ++made_current;
+    return ForwardingDevice::MakeCurrent();
+  }
   static inline std::vector<int> peers;  // of all copies, of all devices
+  static inline std::atomic<int> made_current = 0;
 
  private:
   const std::atomic<bool>& is_lost_;
@@ -188,6 +194,65 @@ TEST_F(DevicesTest, InputsOnOtherDevicesAreCopied) {
               ErrorCode::kInvalidArgument, "input 1 is in memory of CUDA device 1 and is copied");
   ExpectError(session.Bind({a.view(), b.view()}, {a.view()}), ErrorCode::kInvalidArgument,
               "found memory of CUDA device 1");
+}
+
+TEST_F(DevicesTest, ValuesOnOtherDevicesAreCopied) {
+  const Session session =
+      Make(3, {}, "g (float[N] a, float[N] b) => (float[N] y) { y = Add(a, b) }");
+  const std::vector<float> x = {3, -3};
+  const Tensor a = session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, 2}).value();
+  const Tensor b = session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, 1}).value();
+  auto outputs = session.RunValues({a, b});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_EQ(outputs.value()[0].tensor().data<float>()[0], 6);
+  EXPECT_EQ(LosableDevice::peers, std::vector<int>({1}));
+  EXPECT_EQ(RunsOf(session), Counts({0, 0, 1}));
+  int stream = 0;
+  ExpectError(session.RunValues({a, b}, RunOptions{.stream = &stream}), ErrorCode::kInvalidArgument,
+              "input 1 is in memory of CUDA device 1 and is copied");
+}
+
+TEST_F(DevicesTest, ARunMakesItsDeviceCurrentOnce) {
+  const Session session = Make(1);
+  const std::vector<float> x = {3, -3};
+  ExpectRight(session);  // has built the Program
+  LosableDevice::made_current = 0;
+  ExpectRight(session);
+  EXPECT_EQ(LosableDevice::made_current, 1);
+  ASSERT_TRUE(session.Profile({View(x.data(), {2})}).ok());
+  EXPECT_EQ(LosableDevice::made_current, 2);
+}
+
+// The first launch on a device waits for that on the other one.
+TEST_F(DevicesTest, AWarmUpWorksOnAllDevicesAtTheSameTime) {
+  const Session session = Make(2);
+  absl::Barrier* both = new absl::Barrier(2);
+  for (Hooks& hooks : hooks_) {
+    hooks.launch = [both, has_launched = false]() mutable {
+      if (!std::exchange(has_launched, true) && both->Block()) delete both;
+    };
+  }
+  const std::vector<float> x = {3, -3};
+  EXPECT_TRUE(session.WarmUp({View(x.data(), {2})}, 2).ok());
+  EXPECT_EQ(session.stats().graph_captures, 2);
+}
+
+TEST_F(DevicesTest, AWarmUpOfOneDeviceThatFailsFails) {
+  const Session session = Make(2);
+  hooks_[1].status = [] { return absl::InternalError("a kernel failed"); };
+  const std::vector<float> x = {3, -3};
+  ExpectError(session.WarmUp({View(x.data(), {2})}, 2), ErrorCode::kInternal, "a kernel failed");
+}
+
+TEST(WarmUpTest, CapturesAlthoughOtherThreadsCompile) {
+  const Hooks hooks;
+  auto device = std::make_unique<WatchedDevice>(MakeCpuDevice({.like_a_gpu = true}));
+  device->is_busy = true;
+  OpenedDevice opened{.device = std::move(device), .target = HookTarget(hooks)};
+  const Session session = SessionMaker::Make(kRelu, {}, std::move(opened)).value();
+  const std::vector<float> x = {3, -3};
+  ASSERT_TRUE(session.WarmUp({View(x.data(), {2})}).ok());
+  EXPECT_EQ(session.stats().graph_captures, 1);
 }
 
 TEST_F(DevicesTest, AWarmUpIsOfEveryDevice) {

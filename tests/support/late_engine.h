@@ -78,7 +78,8 @@ class LateEngine : public ReluEngine {
   }
 
   // "saved" loads.
-  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved) const override {
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved, const Candidate&,
+                                                   const Target&) const override {
     if (saved != "saved") return absl::FailedPreconditionError("of another device");
     ++loaded;
     return std::make_shared<LateRelu>(variants_[0], 100);

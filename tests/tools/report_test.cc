@@ -45,6 +45,23 @@ TEST(ReportTest, NamesTheFirstWrongPartitionAndItsOps) {
   EXPECT_FALSE(json["partitions"][2].contains("op_by_op"));
 }
 
+TEST(ReportTest, ShowsThePartsOfAStart) {
+  RunReport report;
+  report.first_ms = 30;
+  report.first_times[RunPhase::kUpload] = 20;
+  report.start = {
+      {.name = "load kernels", .begin_ms = 90, .end_ms = 110, .ms = 35, .stretches = 7}};
+  const std::string text = FormatText(report, /*verbose=*/true);
+  EXPECT_TRUE(
+      absl::StrContains(text, "start   load kernels: from 90.0 to 110.0 ms, 35.0 ms in 7\n"))
+      << text;
+  EXPECT_FALSE(absl::StrContains(FormatText(report, /*verbose=*/false), "load kernels"));
+  const auto json = nlohmann::json::parse(FormatJson(report));
+  EXPECT_EQ(json["start"][0]["stretches"], 7);
+  EXPECT_EQ(json["first_run_parts"]["upload_ms"], 20);
+  EXPECT_EQ(json["first_run_parts"]["other_ms"], 10);
+}
+
 TEST(ReportTest, ARightRunNamesNone) {
   RunReport report;
   report.partitions = {Checked(0, true)};

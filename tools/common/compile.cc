@@ -8,11 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/op_library.h"
-#include "runtime/import/onnx_loader.h"
-#include "runtime/session/arguments.h"
+#include "runtime/session/edge.h"
 #include "tools/common/exit_codes.h"
-#include "tools/common/explain_model.h"
 #include "tools/common/inputs.h"
 
 namespace onnx_cudnn {
@@ -39,26 +36,30 @@ std::string TextOf(const CompileReport& report, const CompileRequest& request,
   return text;
 }
 
+// Those of --shape and --input.
+absl::StatusOr<CompiledInputs> InputsOf(const std::vector<ValueInfo>& infos) {
+  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, GivenInputs().shapes));
+  CompiledInputs inputs;
+  ASSIGN_OR_RETURN(inputs.values, SaidInputs(infos, GivenInputs()));
+  for (const auto& [name, input] : filled) {
+    const auto value = inputs.values.find(name);
+    inputs.dims[name] = value == inputs.values.end() ? input.dims : value->second.dims();
+  }
+  return inputs;
+}
+
 }  // namespace
 
 bool IsCompiledName(std::string_view output) { return absl::EndsWith(output, ".ocp"); }
 
-absl::StatusOr<std::string> CompileToFile(const std::string& model, CompileRequest request,
+absl::StatusOr<std::string> CompileToFile(const std::string& model, const CompileRequest& request,
                                           const std::string& output) {
-  RETURN_IF_ERROR(LoadOpLibraries(request.options.op_libraries));
-  ASSIGN_OR_RETURN(const Graph graph, LoadModel(model));
-  std::vector<ValueInfo> infos;
-  for (const Value* input : graph.inputs()) {
-    infos.push_back(DescribeValue(input->name(), input->type()));
-  }
-  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, GivenInputs().shapes));
-  ASSIGN_OR_RETURN(const NamedTensors values, SaidInputs(infos, GivenInputs()));
-  for (const auto& [name, input] : filled) {
-    const auto value = values.find(name);
-    request.inputs.dims[name] = value == values.end() ? input.dims : value->second.dims();
-  }
-  ASSIGN_OR_RETURN(request.inputs.values, ValuesToRead(graph, infos, values));
-  Result<CompileReport> report = CompileModelFile(model, request, output);
+  const auto choose = [](const std::vector<ValueInfo>& infos) -> Result<CompiledInputs> {
+    absl::StatusOr<CompiledInputs> inputs = InputsOf(infos);
+    if (!inputs.ok()) return ToError(inputs.status());
+    return *std::move(inputs);
+  };
+  Result<CompileReport> report = CompileModelFile(model, request, choose, output);
   if (!report.ok()) return ToStatus(report.error());
   return TextOf(report.value(), request, output);
 }

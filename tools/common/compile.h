@@ -16,7 +16,7 @@ bool IsCompiledName(std::string_view output);
 // file `output` has, and what not, and why.
 //   request  without inputs
 //   errors   those of loading, of the inputs and of CompileModel
-absl::StatusOr<std::string> CompileToFile(const std::string& model, CompileRequest request,
+absl::StatusOr<std::string> CompileToFile(const std::string& model, const CompileRequest& request,
                                           const std::string& output);
 
 }  // namespace onnx_cudnn

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/session/arguments.h"
+#include "runtime/session/input_reader.h"
 #include "tools/common/explain_model.h"
 #include "tools/common/explain_segments.h"
 #include "tools/common/inputs.h"

@@ -2,12 +2,10 @@
 
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "passes/shape_buckets/pad_lengths.h"
 #include "runtime/base/status.h"
 #include "runtime/session/buckets/bucket_runner.h"
 #include "runtime/session/check_options.h"
-#include "runtime/session/input_reader.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -34,19 +32,6 @@ absl::StatusOr<ModelExplanation> ExplainPadded(const Graph& graph, const NamedDi
 }
 
 }  // namespace
-
-absl::StatusOr<NamedTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
-                                          const NamedTensors& values) {
-  Graph inferred = graph.Clone();
-  ASSIGN_OR_RETURN(const std::vector<int> deciding, DecidingInputs(inferred, infos));
-  NamedTensors read;
-  for (size_t i = 0; i < infos.size(); ++i) {
-    const auto value = values.find(infos[i].name);
-    const bool decides = absl::c_linear_search(deciding, static_cast<int>(i));
-    if (value != values.end() && (decides || infos[i].dtype == DType::kString)) read.insert(*value);
-  }
-  return read;
-}
 
 absl::StatusOr<ModelExplanation> ExplainModel(const Graph& graph,
                                               const std::vector<ValueInfo>& infos,

@@ -12,10 +12,6 @@
 
 namespace onnx_cudnn {
 
-// Those of `values` that a Session reads before a Run: of inputs that decide shapes, and strings.
-absl::StatusOr<NamedTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
-                                          const NamedTensors& values);
-
 // What a Session with shape buckets builds for inputs of certain dims.
 struct ModelExplanation {
   Explanation program;

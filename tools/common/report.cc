@@ -15,6 +15,7 @@ namespace onnx_cudnn {
 using Json = nlohmann::ordered_json;
 
 DEFINE_JSON_FIELDS(InputReport, name, type, source)
+DEFINE_JSON_FIELDS(StartTime, name, begin_ms, end_ms, ms, stretches)
 DEFINE_JSON_FIELDS(Summary, elements, not_finite, min, max, mean)
 DEFINE_JSON_FIELDS(CheckedOutput, engine, variant, ops, output, ok, largest_difference,
                    largest_expected, share_of_tolerance, largest_relative, largest_ulps, cosine,
@@ -223,6 +224,13 @@ void AppendBuilds(const SessionStats& stats, std::string& text) {
   }
 }
 
+void AppendStart(const RunReport& report, std::string& text) {
+  for (const StartTime& t : report.start) {
+    absl::StrAppendFormat(&text, "start   %s: from %.1f to %.1f ms, %.1f ms in %d\n", t.name,
+                          t.begin_ms, t.end_ms, t.ms, t.stretches);
+  }
+}
+
 }  // namespace
 
 bool RunsInSegments(const SessionStats& stats) { return stats.segmented_ms > 0; }
@@ -294,6 +302,7 @@ std::string FormatText(const RunReport& report, bool verbose) {
     absl::StrAppendFormat(&text, "tuning  %.1f ms, %d signatures measured, %d known\n", s.tune_ms,
                           s.tuned_signatures, s.cached_signatures);
     AppendBuilds(s, text);
+    AppendStart(report, text);
     for (const std::string& note : s.tune_notes) absl::StrAppend(&text, "note    ", note, "\n");
   }
   if (RunsInSegments(report.stats)) {
@@ -332,6 +341,8 @@ std::string FormatJson(const RunReport& report) {
   ADD_JSON_FIELDS(json, report.stats, device_ms, load_ms, optimize_ms, plan_ms, tune_ms,
                   tuned_signatures, cached_signatures, tune_notes, builds);
   json["first_run_ms"] = report.first_run_ms;
+  json["first_run_parts"] = PhasesJson(report.first_times, report.first_ms);
+  json["start"] = report.start;
   ADD_JSON_FIELDS(json, report.stats, weight_bytes, arena_bytes, programs_built, nodes, host_nodes,
                   padded_runs, bucket_note);
   json["inputs"] = report.inputs;

@@ -8,6 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/run_times.h"
+#include "runtime/base/start_times.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
 #include "tools/common/new_shapes.h"
@@ -36,7 +38,10 @@ struct RunReport {
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   std::vector<std::string> labels;  // by index
-  double first_run_ms = 0;
+  double first_run_ms = 0;          // without building
+  double first_ms = 0;              // with it
+  RunTimes first_times;             // of first_ms
+  std::vector<StartTime> start;     // until the end of the first Run
   double warm_up_ms = 0;
   std::vector<double> runs_ms;
   SessionStats stats;
@@ -78,7 +83,9 @@ std::string FormatJson(const RunReport& report);
 inline constexpr std::string_view kRunJsonHelp =
     R"(--json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [],
-  builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms, weight_bytes, arena_bytes,
+  builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms,
+  first_run_parts (as those of new_shapes, program_ms with plan_ms), start [{name, begin_ms, end_ms, ms, stretches}] (until the end of the
+             first run, over all threads: they overlap), weight_bytes, arena_bytes,
   programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},

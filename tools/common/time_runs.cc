@@ -5,6 +5,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/session/collected_run_times.h"
+#include "runtime/session/process_start_times.h"
 #include "tools/common/exit_codes.h"
 
 namespace onnx_cudnn {
@@ -30,9 +32,14 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
                                             const std::vector<NamedView>& inputs,
                                             RunReport& report) {
   const absl::Time start = absl::Now();
-  Result<std::vector<Tensor>> outputs = session.Run(inputs);
+  Result<std::vector<Tensor>> outputs = [&] {
+    const CollectedRunTimes collected(report.first_times);
+    return session.Run(inputs);
+  }();
   if (!outputs.ok()) return ToStatus(outputs.error());
-  report.first_run_ms = absl::ToDoubleMilliseconds(absl::Now() - start) - session.stats().plan_ms;
+  report.first_ms = MsSince(start);
+  report.first_run_ms = report.first_ms - session.stats().plan_ms;
+  report.start = ProcessStartTimes();
   return std::move(outputs).value();
 }
 

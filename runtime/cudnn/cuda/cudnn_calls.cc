@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/find_library.h"
 
@@ -29,6 +30,7 @@ absl::StatusOr<CudnnCalls> FindCalls(const FoundLibrary& library) {
 }
 
 absl::Status Load() {
+  const StartScope scope("open cuDNN");
   ASSIGN_OR_RETURN(const FoundLibrary library, OpenLibrary(CudnnLibrary()));
   static CudnnCalls calls;
   ASSIGN_OR_RETURN(calls, FindCalls(library));

@@ -1,15 +1,18 @@
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_status.h"
 #include "runtime/cuda/repacked.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_plan.h"
@@ -121,18 +124,28 @@ std::vector<PlanOperand> BoundOperands(const CudnnGraph& graph) {
   return operands;
 }
 
+// A device for cuDNN: its properties as JSON, and what a saved Step names it.
+struct DescribedDevice {
+  std::string properties, name;
+};
+
+absl::StatusOr<DescribedDevice> Described(std::string properties) {
+  ASSIGN_OR_RETURN(std::string name, DeviceOf(properties));
+  return DescribedDevice{std::move(properties), std::move(name)};
+}
+
 class CudnnEngine final : public PatternEngine {
  public:
   // handles    nullptr: the device is not present
+  // device     nullopt: it is read when it is needed
   // compilers  nullptr: plans are compiled in this process
-  CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::string properties, std::string device,
+  CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::optional<DescribedDevice> device,
               std::unique_ptr<PlanCompilers> compilers)
       : PatternEngine("cudnn", CudnnPatterns()),
         handles_(std::move(handles)),
         compilers_(std::move(compilers)),
-        properties_(std::move(properties)),
-        device_(std::move(device)),
-        version_(Cudnn()->cudnnGetVersion()) {}
+        version_(Cudnn()->cudnnGetVersion()),
+        device_(std::move(device)) {}
 
   std::string version() const override {
     return absl::StrFormat("%d.%d.%d", version_ / 10000, version_ / 100 % 100, version_ % 100);
@@ -161,12 +174,14 @@ class CudnnEngine final : public PatternEngine {
     return Compiled::As(*std::move(step));
   }
 
-  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view text) const override {
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view text, const Candidate&,
+                                                   const Target&) const override {
     ASSIGN_OR_RETURN(SavedStep saved, ParseSavedStep(text));
-    if (saved.version != version_ || saved.device != device_) {
+    ASSIGN_OR_RETURN(const DescribedDevice device, OwnDevice());
+    if (saved.version != version_ || saved.device != device.name) {
       return absl::FailedPreconditionError(
           absl::StrCat("a cuDNN step was saved for cuDNN ", saved.version, " on ", saved.device,
-                       ", here is cuDNN ", version_, " on ", device_));
+                       ", here is cuDNN ", version_, " on ", device.name));
     }
     std::vector<int> operands;
     for (const PlanOperand& operand : saved.operands) operands.push_back(operand.tensor);
@@ -180,14 +195,30 @@ class CudnnEngine final : public PatternEngine {
   // The Variant that leaves the choice to cuDNN, so that Compile reports why there is none.
   static std::vector<Variant> CudnnsChoice() { return {Variant{}}; }
 
+  absl::StatusOr<DescribedDevice> OwnDevice() const {
+    absl::MutexLock lock(mutex_);
+    if (!device_.has_value()) {
+      ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(handles_->ordinal()));
+      ASSIGN_OR_RETURN(device_, Described(std::move(properties)));
+    }
+    return *device_;
+  }
+
   // Calls f(PlanTarget), with a handle for this thread if the device is present, outside of any
   // capture, because plans load code.
   template <typename F>
   auto OnDevice(F&& f) const -> decltype(f(PlanTarget())) {
     absl::ReaderMutexLock no_capture(CaptureMutex());
-    if (handles_ == nullptr) return f(PlanTarget{.properties = properties_});
-    ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles_->TakeOrMake());
-    return f(PlanTarget{.handle = handle.get(), .properties = properties_});
+    if (handles_ == nullptr) {
+      ASSIGN_OR_RETURN(const DescribedDevice device, OwnDevice());
+      return f(PlanTarget{.properties = device.properties});
+    }
+    const absl::StatusOr<CudnnHandles::Lease> handle = handles_->TakeOrMake();
+    const bool is_unusable = absl::IsFailedPrecondition(handle.status()) && !DeviceIsLost();
+    if (is_unusable) return absl::UnimplementedError(handle.status().message());
+    RETURN_IF_ERROR(handle.status());
+    ASSIGN_OR_RETURN(const DescribedDevice device, OwnDevice());
+    return f(PlanTarget{.handle = handle->get(), .properties = device.properties});
   }
 
   absl::StatusOr<std::vector<std::string>> List(const CudnnGraph& graph,
@@ -224,8 +255,9 @@ class CudnnEngine final : public PatternEngine {
     for (const std::string& engine : engines) {
       absl::StatusOr<std::unique_ptr<CudnnPlan>> plan = MakePlan(graph, engine);
       if (plan.ok()) {
+        ASSIGN_OR_RETURN(DescribedDevice device, OwnDevice());
         SavedStep saved{.version = version_,
-                        .device = device_,
+                        .device = std::move(device.name),
                         .engine = engine,
                         .operands = BoundOperands(graph),
                         .constants = graph.constants};
@@ -239,29 +271,31 @@ class CudnnEngine final : public PatternEngine {
 
   const std::shared_ptr<CudnnHandles> handles_;
   const std::unique_ptr<PlanCompilers> compilers_;
-  const std::string properties_;
-  const std::string device_;
   const size_t version_;
+  mutable absl::Mutex mutex_;
+  mutable std::optional<DescribedDevice> device_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal,
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal, bool creates_handle,
                                                         std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
-  ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open(ordinal));
-  ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
-  ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
-  return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties), std::move(device),
-                                       std::move(compilers));
+  auto handles = std::make_unique<CudnnHandles>(ordinal);
+  std::optional<DescribedDevice> device;
+  if (creates_handle) {
+    RETURN_IF_ERROR(handles->Create());
+    ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
+    ASSIGN_OR_RETURN(device, Described(std::move(properties)));
+  }
+  return std::make_unique<CudnnEngine>(std::move(handles), std::move(device), std::move(compilers));
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(
     std::string properties, std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
-  ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
-  return std::make_unique<CudnnEngine>(nullptr, std::move(properties), std::move(device),
-                                       std::move(compilers));
+  ASSIGN_OR_RETURN(DescribedDevice device, Described(std::move(properties)));
+  return std::make_unique<CudnnEngine>(nullptr, std::move(device), std::move(compilers));
 }
 
 }  // namespace onnx_cudnn

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
@@ -212,6 +213,7 @@ class FrontendPlan final : public CudnnPlan {
 }  // namespace
 
 absl::StatusOr<std::string> DevicePropertiesOf(int ordinal) {
+  const StartScope scope("read the device's properties for cuDNN");
   std::vector<uint8_t> bytes;
   RETURN_IF_ERROR(Guarded("device properties", [&] {
     fe::DeviceProperties properties;
@@ -237,6 +239,7 @@ absl::StatusOr<std::string> DeviceOf(std::string_view properties) {
 absl::StatusOr<std::vector<std::string>> ListPlans(const CudnnGraph& graph,
                                                    const Numerics& numerics,
                                                    const PlanTarget& target, size_t most) {
+  const StartScope scope("list cuDNN plans");
   std::vector<std::string> texts;
   absl::Status status;
   for (const fe::HeurMode_t mode :
@@ -256,6 +259,7 @@ absl::StatusOr<std::vector<std::string>> ListPlans(const CudnnGraph& graph,
 absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const CudnnGraph& graph,
                                                      std::string_view engine,
                                                      const PlanTarget& target) {
+  const StartScope scope("compile cuDNN plans");
   ASSIGN_OR_RETURN(const EngineChoice choice, ParseEngineChoice(engine));
   Knobs knobs;
   for (const auto& [type, value] : choice.knobs) knobs[static_cast<fe::KnobType_t>(type)] = value;
@@ -271,6 +275,7 @@ absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const CudnnGraph& graph,
 absl::StatusOr<std::unique_ptr<CudnnPlan>> LoadPlan(std::string_view saved,
                                                     absl::Span<const int> operands,
                                                     const PlanTarget& target) {
+  const StartScope scope("load cuDNN plans");
   std::shared_ptr<fe::DeviceProperties> properties;
   if (target.handle == nullptr) {
     ASSIGN_OR_RETURN(properties, ParseProperties(target.properties));

@@ -1,6 +1,6 @@
 #include "runtime/cudnn/cuda/handles.h"
 
-#include "absl/memory/memory.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
@@ -13,11 +13,9 @@ CudnnHandles::Lease::~Lease() {
   if (pool_ != nullptr) pool_->Return(handle_);
 }
 
-absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open(int ordinal) {
-  auto handles = absl::WrapUnique(new CudnnHandles(ordinal));
+absl::Status CudnnHandles::Create() {
   absl::ReaderMutexLock no_capture(CaptureMutex());
-  RETURN_IF_ERROR(handles->TakeOrMake().status());  // the Lease is returned at once
-  return handles;
+  return TakeOrMake().status();  // the Lease is returned at once
 }
 
 // A destructor cannot return errors; on a lost device every call would fail.
@@ -42,6 +40,7 @@ absl::StatusOr<CudnnHandles::Lease> CudnnHandles::TakeOrMake() {
     }
   }
   if (Cudnn() == nullptr) return absl::FailedPreconditionError("cuDNN is not loaded");
+  const StartScope scope("create cuDNN handles");
   cudnnHandle_t handle = nullptr;
   RETURN_IF_ERROR(CudnnStatus(Cudnn()->cudnnCreate(&handle), "cudnnCreate"));
   return Lease(this, handle);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
@@ -28,18 +28,21 @@ class CudnnHandles {
     cudnnHandle_t handle_;
   };
 
-  // Creates the first handle.
-  static absl::StatusOr<std::unique_ptr<CudnnHandles>> Open(int ordinal);
+  explicit CudnnHandles(int ordinal) : ordinal_(ordinal) {}
   ~CudnnHandles();
+
+  int ordinal() const { return ordinal_; }
+  // Creates the first handle now. Shares CaptureMutex().
+  absl::Status Create();
 
   // A free handle, else a new one. The caller shares CaptureMutex(). Makes the device's context
   // current on this thread: cuDNN loads code through the driver, which requires it.
   absl::StatusOr<Lease> TakeOrMake();
-  // Waits until a handle is free. Creates none, so it may be called during a capture.
+  // Waits until a handle is free. Creates none, so it may be called during a capture; a Step has
+  // created one when it was compiled or loaded.
   Lease Take();
 
  private:
-  explicit CudnnHandles(int ordinal) : ordinal_(ordinal) {}
   void Return(cudnnHandle_t handle);
 
   const int ordinal_;

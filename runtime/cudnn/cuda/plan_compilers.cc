@@ -161,9 +161,10 @@ void ServePlans(int socket, const PlanBuilder& build) {
 absl::Status ServePlansFor(int ordinal, int socket) {
   std::thread(EndWith, socket).detach();
   RETURN_IF_ERROR(LoadCudnn());
-  ASSIGN_OR_RETURN(const std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open(ordinal));
+  CudnnHandles handles(ordinal);
+  RETURN_IF_ERROR(handles.Create());
   ASSIGN_OR_RETURN(const std::string properties, DevicePropertiesOf(ordinal));
-  ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles->TakeOrMake());
+  ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles.TakeOrMake());
   ServePlans(socket, [&](const CudnnGraph& graph, std::string_view engine) {
     return BuildPlan(graph, engine, {.handle = handle.get(), .properties = properties});
   });

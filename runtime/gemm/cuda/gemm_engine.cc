@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/current_device.h"
@@ -49,7 +50,7 @@ class GemmStep final : public Step {
 
   int64_t workspace_bytes() const override { return algorithm_.workspace_bytes; }
   absl::Span<const Derived> constants() const override { return problem_.constants; }
-  std::string Save() const override { return ""; }
+  std::string Save() const override { return SavedText(algorithm_); }
 
   absl::Status Launch(const LaunchArgs& args) const override {
     const auto address = [&](const LtOperand& operand) -> const void* {
@@ -121,6 +122,17 @@ class GemmEngine final : public PatternEngine {
                                                    std::move(prepared->product), *it));
   }
 
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved,
+                                                   const Candidate& candidate,
+                                                   const Target& target) const override {
+    ASSIGN_OR_RETURN(LtProblem problem, LowerProduct(candidate));
+    ASSIGN_OR_RETURN(std::unique_ptr<const LtProduct> product,
+                     LtProduct::Create(problem, target.numerics));
+    ASSIGN_OR_RETURN(LtAlgorithm algorithm, product->Restore(handle_->get(), saved));
+    return std::make_shared<GemmStep>(handle_, launched_, std::move(problem), std::move(product),
+                                      std::move(algorithm));
+  }
+
  private:
   struct Prepared {
     LtProblem problem;
@@ -150,6 +162,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeGemmEngine(int ordinal) {
   RETURN_IF_ERROR(LoadLt());
   RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   absl::ReaderMutexLock lock(CaptureMutex());
+  const StartScope scope("create a cuBLASLt handle");
   cublasLtHandle_t handle = nullptr;
   RETURN_IF_ERROR(LT_STATUS(cublasLtCreate, &handle));
   return std::make_unique<GemmEngine>(LtHandle(handle));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
@@ -15,6 +16,7 @@ namespace {
 std::atomic<const LtCalls*> current{nullptr};
 
 absl::StatusOr<LtCalls> FindCalls() {
+  const StartScope scope("open cuBLASLt");
   ASSIGN_OR_RETURN(const FoundLibrary library, OpenLibrary(CublasLtLibrary()));
   LtCalls calls;
 #define LT_CALL(name) RETURN_IF_ERROR(FindFunction(library, #name, calls.name));

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "runtime/base/run_times.h"
+#include "runtime/base/start_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -121,7 +125,16 @@ std::string KindOf(const LtProblem& problem, const Numerics& numerics) {
                       " bias=", problem.bias.kind != LtOperand::Kind::kNone);
 }
 
+constexpr std::string_view kFirstWord = "lt1";  // of a saved algorithm, then version and bytes
+
 }  // namespace
+
+std::string SavedText(const LtAlgorithm& algorithm) {
+  const std::string_view bytes(reinterpret_cast<const char*>(&algorithm.algorithm),
+                               sizeof(algorithm.algorithm));
+  return absl::StrCat(kFirstWord, " ", Lt().cublasLtGetVersion(), " ",
+                      absl::BytesToHexString(bytes));
+}
 
 LtProduct::LtProduct(const LtProblem& problem, const Numerics& numerics)
     : kind_(KindOf(problem, numerics)),
@@ -159,6 +172,7 @@ absl::Status LtProduct::Describe(const LtProblem& problem) {
 }
 
 absl::StatusOr<std::vector<LtAlgorithm>> LtProduct::Algorithms(cublasLtHandle_t handle) const {
+  const StartScope scope("ask cuBLASLt for algorithms");
   ASSIGN_OR_RETURN(const LtPreference preference, MakePreference(nondeterminism_));
   std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results = {};
   int count = 0;
@@ -184,6 +198,39 @@ absl::StatusOr<std::vector<LtAlgorithm>> LtProduct::Algorithms(cublasLtHandle_t 
   if (!algorithms.empty()) return algorithms;
   return absl::UnimplementedError(
       absl::StrCat("cuBLASLt has no algorithm for it: ", NameOf(answer)));
+}
+
+// NVIDIA's documentation: the structure of an algorithm "can be trivially serialized and later
+// restored for use with the same version of cuBLAS library".
+absl::StatusOr<LtAlgorithm> LtProduct::Restore(cublasLtHandle_t handle,
+                                               std::string_view saved) const {
+  const StartScope scope("restore algorithms of cuBLASLt");
+  const std::vector<std::string_view> words = absl::StrSplit(saved, ' ');
+  LtAlgorithm restored{.kernel = kind_};
+  std::string bytes;
+  const bool is_one = words.size() == 3 && words[0] == kFirstWord &&
+                      absl::HexStringToBytes(words[2], &bytes) &&
+                      bytes.size() == sizeof(restored.algorithm);
+  if (!is_one) return absl::InvalidArgumentError("no saved algorithm of cuBLASLt");
+  if (words[1] != absl::StrCat(Lt().cublasLtGetVersion())) {
+    return absl::UnimplementedError("the algorithm was saved by another version of cuBLASLt");
+  }
+  std::memcpy(&restored.algorithm, bytes.data(), bytes.size());
+  cublasLtMatmulHeuristicResult_t result = {};
+  cublasStatus_t answer;
+  {
+    absl::MutexLock lock(mutex_);
+    answer = Lt().cublasLtMatmulAlgoCheck(handle, descriptor_.get(), a_.get(), b_.get(), d_.get(),
+                                          d_.get(), &restored.algorithm, &result);
+  }
+  const uint64_t workspace_bytes = result.workspaceSize;
+  if (IsRefusal(answer) || workspace_bytes > kMostWorkspaceBytes) {
+    return absl::UnimplementedError("cuBLASLt refuses the saved algorithm");
+  }
+  RETURN_IF_ERROR(LtStatus(answer, "cublasLtMatmulAlgoCheck"));
+  restored.workspace_bytes = static_cast<int64_t>(workspace_bytes);
+  RETURN_IF_ERROR(SetTexts(restored));
+  return restored;
 }
 
 absl::Status LtProduct::Launch(cublasLtHandle_t handle, const LtAlgorithm& algorithm,

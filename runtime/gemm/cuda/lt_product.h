@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -27,6 +28,9 @@ struct LtAlgorithm {
   std::string kernel;  // what a launch loads
 };
 
+// Its bytes, for this version of cuBLASLt.
+std::string SavedText(const LtAlgorithm& algorithm);
+
 // The pointers of a launch. C may be D.
 struct LtPointers {
   const void* a = nullptr;
@@ -48,6 +52,11 @@ class LtProduct {
   // depends on the order in which blocks end unless the Numerics allow it.
   //   errors  Unimplemented: there is none (a refusal)
   absl::StatusOr<std::vector<LtAlgorithm>> Algorithms(cublasLtHandle_t handle) const;
+
+  // The algorithm that SavedText describes, without a question to the heuristics.
+  //   errors  InvalidArgument: no such text. Unimplemented: not one for this product, or of another
+  //           version of cuBLASLt
+  absl::StatusOr<LtAlgorithm> Restore(cublasLtHandle_t handle, std::string_view saved) const;
 
   // Asynchronous on `stream`.
   absl::Status Launch(cublasLtHandle_t handle, const LtAlgorithm& algorithm,

@@ -168,7 +168,8 @@ class ONNX_CUDNN_API Session {
   Result<std::vector<Tensor>> Run(const std::vector<NamedView>& inputs,
                                   const RunOptions& options = {}) const;
   // Runs a model with inputs and outputs of any kind. Input tensors may be in device memory, also
-  // those in sequences. A tensor is taken for an optional that holds it.
+  // those in sequences; what another GPU has is copied, as by Run. A tensor is taken for an
+  // optional that holds it.
   Result<std::vector<ModelValue>> RunValues(const std::vector<NamedValue>& inputs,
                                             const RunOptions& options = {}) const;
   // Writes to the caller's memory, with the dtypes and shapes that OutputsFor(inputs) returns; it
@@ -179,8 +180,9 @@ class ONNX_CUDNN_API Session {
   Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
                    const RunOptions& options = {}) const;
   // Does what the first Runs of inputs of these shapes would wait for, on every device that is not
-  // lost: builds the Program, makes the arenas of as many Runs at once as a device may then have,
-  // and captures their CUDA graphs. Of a model that runs in segments, or padded, one Run at a time
+  // lost, on all at the same time: builds the Program, makes the arenas of as many Runs at once as
+  // a device may then have, and captures their CUDA graphs, for which it waits until other threads
+  // have compiled. Of a model that runs in segments, or padded, one Run at a time
   // is prepared. It runs the model: elements must be valid for it (an index within its range).
   //   inputs        tensors
   //   runs_at_once  ≥ 1, of the Session: on two devices each has half of them

@@ -95,7 +95,7 @@ TEST_F(CudnnPlansTest, Attentions) {
     const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Attention", target_));
     ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
     const absl::StatusOr<std::shared_ptr<const Step>> loaded =
-        engine_->Load(compiled.step()->Save());
+        engine_->Load(compiled.step()->Save(), {}, target_);
     EXPECT_TRUE(loaded.ok()) << loaded.status();
   }
 }
@@ -162,7 +162,7 @@ TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
   ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
   const std::string text = compiled.step()->Save();
   ASSERT_FALSE(text.empty());
-  const absl::StatusOr<std::shared_ptr<const Step>> loaded = engine_->Load(text);
+  const absl::StatusOr<std::shared_ptr<const Step>> loaded = engine_->Load(text, {}, target_);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ((*loaded)->workspace_bytes(), compiled.step()->workspace_bytes());
   EXPECT_EQ(compiled.step()->prefetched_inputs(),
@@ -180,8 +180,9 @@ TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
 
   std::string other = text;
   other.replace(other.find("H200"), 4, "H100");
-  EXPECT_EQ(engine_->Load(other).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(engine_->Load(text.substr(0, text.size() / 2)).ok());
+  EXPECT_EQ(engine_->Load(other, {}, target_).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(engine_->Load(text.substr(0, text.size() / 2), {}, target_).ok());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Thing {
 
 struct State {
   FakeLtOptions options;
-  int calls = 0;
+  int calls = 0, questions = 0;
   std::string failed_call;
   std::set<Thing*> things;
   cublasComputeType_t compute = CUBLAS_COMPUTE_16F;
@@ -168,6 +168,7 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixL
                          cublasLtMatmulPreference_t preference, int,
                          cublasLtMatmulHeuristicResult_t* results, int* count) {
   COUNT(cublasLtMatmulAlgoGetHeuristic);
+  ++state->questions;
   state->preference = At(preference);
   *count = state->options.algorithms;
   if (*count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -179,6 +180,19 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixL
     const bool has_failed = *count > 1 && i == *count - 1;
     results[i].state = has_failed ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
   }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// The workspace of the heuristics; an algorithm that they do not list is none.
+cublasStatus_t AlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                         const cublasLtMatmulAlgo_t* algorithm,
+                         cublasLtMatmulHeuristicResult_t* result) {
+  COUNT(cublasLtMatmulAlgoCheck);
+  if (algorithm->data[0] >= static_cast<uint64_t>(state->options.algorithms)) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  result->workspaceSize = 1024;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -214,6 +228,7 @@ constexpr LtCalls kFake = {
     DESTROYS(cublasLtDestroy),
     .cublasLtGetVersion = []() -> size_t { return 130100; },
     .cublasLtMatmul = Matmul,
+    .cublasLtMatmulAlgoCheck = AlgoCheck,
     .cublasLtMatmulAlgoConfigGetAttribute = ConfigGetAttribute,
     .cublasLtMatmulAlgoGetHeuristic = Heuristic,
     .cublasLtMatmulDescCreate =
@@ -260,6 +275,7 @@ FakeLt::~FakeLt() {
 }
 
 int FakeLt::calls() const { return state->calls; }
+int FakeLt::questions() const { return state->questions; }
 std::string FakeLt::failed_call() const { return state->failed_call; }
 int FakeLt::held() const { return static_cast<int>(state->things.size()); }
 cublasComputeType_t FakeLt::compute_type() const { return state->compute; }

@@ -24,6 +24,7 @@ class FakeLt {
   ~FakeLt();
 
   int calls() const;
+  int questions() const;                     // to the heuristics
   std::string failed_call() const;           // empty: none failed
   int held() const;                          // handles, descriptors, layouts and preferences
   cublasComputeType_t compute_type() const;  // of the last descriptor

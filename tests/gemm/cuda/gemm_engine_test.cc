@@ -184,6 +184,38 @@ TEST_F(GemmEngineTest, VariantsAreNamedByTheirSettings) {
             "cuBLASLt 13.1.0 does not offer lt algo=9");
 }
 
+TEST_F(GemmEngineTest, AStepComesBackFromItsTextWithoutHeuristics) {
+  const Graph graph = GraphWithWeights(kBiasRelu);
+  const Proposed proposed = At(graph, "MatMul");
+  const Candidate& candidate = proposed.candidates.back();
+  const std::vector<Variant> variants = *engine_->Variants(candidate, target_);
+  const Compiled compiled = *engine_->Compile(candidate, variants[0], target_);
+  const std::string text = compiled.step()->Save();
+  const int questions = lt_.questions();
+  const auto loaded = engine_->Load(text, candidate, target_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(lt_.questions(), questions);
+  EXPECT_EQ((*loaded)->workspace_bytes(), 1024);
+  EXPECT_EQ((*loaded)->constants().size(), compiled.step()->constants().size());
+  EXPECT_EQ((*loaded)->Save(), text);
+}
+
+TEST_F(GemmEngineTest, ATextOfAnotherVersionOrAlgorithmDoesNotLoad) {
+  const Graph graph = GraphWithWeights(kBiasRelu);
+  const Proposed proposed = At(graph, "MatMul");
+  const Candidate& candidate = proposed.candidates.back();
+  const Compiled compiled = *engine_->Compile(candidate, {}, target_);
+  const std::string text = compiled.step()->Save();
+  ASSERT_EQ(text.substr(0, 13), "lt1 130100 00");  // the fake's first algorithm
+  const auto code_of = [&](const std::string& saved) {
+    return engine_->Load(saved, candidate, target_).status().code();
+  };
+  EXPECT_EQ(code_of("lt1 130200" + text.substr(10)), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code_of("lt1 130100 ff" + text.substr(13)), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(code_of(text.substr(0, text.size() - 2)), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(""), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(GemmRefusalTest, NoAlgorithmIsARefusal) {
   FakeCuda cuda;
   FakeLt lt({.algorithms = 0});
@@ -268,10 +300,11 @@ absl::Status RunScenario(const Graph& graph) {
   ASSIGN_OR_RETURN(const auto variants, engine->Variants(candidate, target));
   ASSIGN_OR_RETURN(const Compiled compiled, engine->Compile(candidate, variants[0], target));
   if (compiled.step() == nullptr) return absl::UnimplementedError(compiled.reason());
+  ASSIGN_OR_RETURN(const auto loaded, engine->Load(compiled.step()->Save(), candidate, target));
   std::vector<float> x(3 * 4 * 8, 1), b(3 * 8 * 16, 1), r(16, 1), y(3 * 4 * 16);
   const void* in[] = {x.data(), b.data(), r.data()};
   void* out[] = {y.data()};
-  RETURN_IF_ERROR(compiled.step()->Launch({.in = in, .out = out, .workspace = nullptr}));
+  RETURN_IF_ERROR(loaded->Launch({.in = in, .out = out, .workspace = nullptr}));
   return y[0] == 9 ? absl::OkStatus() : absl::InternalError("a wrong sum");
 }
 
@@ -294,7 +327,7 @@ TEST(GemmFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
   FakeCuda cuda;
   const auto scenario = [&](FakeLt&) { return RunScenario(graph); };
   const auto is_release = [](const std::string& call) { return call.ends_with("Destroy"); };
-  EXPECT_EQ(FailEachCall<FakeLt>(scenario, is_release), 14u);  // all but the version
+  EXPECT_EQ(FailEachCall<FakeLt>(scenario, is_release), 15u);  // all but the version
 }
 
 }  // namespace
