@@ -226,7 +226,8 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 // BatchNormalization becomes (AffinePrologue) costs least. Operands may be parts of other tensors.
 // Weights are loaded
 // before the wait for the preceding launch (programmatic dependent launch), then the patch by
-// cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
+// cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles, splits and, of
+// the first tiles of a 1×1 convolution with a residual, forms (SmallBatchForm).
 Kernel SmallBatchConvKernel() {
   return {.ops = {"Conv"},
           .types = kTensorCoreTypes,

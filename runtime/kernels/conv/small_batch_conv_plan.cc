@@ -332,6 +332,11 @@ std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const Devi
       if (plan.ok()) found.emplace_back(UsOf(*plan, info), *plan);
     }
   }
+  // No price is known for a depth that tiles of fewer filters alone hold.
+  if (std::all_of(found.begin(), found.end(),
+                  [](const auto& f) { return f.second.tile.filters < kWarpFilters; })) {
+    return {};
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<SmallBatchPlan> plans;

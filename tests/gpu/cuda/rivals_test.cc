@@ -186,8 +186,7 @@ TEST_F(RivalsTest, SmallBatchConv) {
         const Unit unit = UnitOf(candidate.nodes);
         for (const Variant& variant : variants) {
           for (const std::string_view form : {" next=late", " form=general"}) {
-            const auto tile =
-                absl::StrCat(absl::StripPrefix(variant.text, kSmallBatchConv), form);
+            const auto tile = absl::StrCat(absl::StripPrefix(variant.text, kSmallBatchConv), form);
             std::string name = absl::StrCat("kernel ", kSmallBatchConv, tile);
             const auto is_it = [&](const Form& known) { return known.name == name; };
             if (std::ranges::any_of(forms, is_it)) continue;

@@ -77,7 +77,7 @@ struct SmallBatchConvPlainSource {
   uint32_t steps, first_step;      // of K in a part
 };
 struct SmallBatchConvPlainParameters {
-  bool next_uses_pdl;  // copied from LaunchArgs; first member because it is read first
+  bool next_uses_pdl;     // copied from LaunchArgs; first member because it is read first
   bool next_starts_late;  // once this launch's loads are under way
   const void* slabs;
   const void* residual;  // nullptr: none

@@ -355,8 +355,8 @@ TEST(SmallBatchTileTest, IsReadAsItIsWritten) {
   EXPECT_EQ(tile->ToString(), "tile=64x32 split=4");
   EXPECT_FALSE(ParseSmallBatchTile("tile=48x32 split=4").ok());
   EXPECT_FALSE(ParseSmallBatchTile("tile=64x32 split=4 next=soon").ok());
-  for (const char* text : {"tile=32x16 split=8", "tile=32x64 split=1 next=late",
-                           "tile=64x64 split=2 form=general"}) {
+  for (const char* text :
+       {"tile=32x16 split=8", "tile=32x64 split=1 next=late", "tile=64x64 split=2 form=general"}) {
     const absl::StatusOr<SmallBatchTile> read = ParseSmallBatchTile(text);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->ToString(), text);
