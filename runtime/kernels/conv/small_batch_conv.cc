@@ -16,6 +16,8 @@ constexpr int64_t kAlignment = 8;     // channels in 16 bytes
 constexpr int64_t kStemChannels = 4;  // with at most this many, channels are padded to 4 instead
 constexpr size_t kMostSiblings = 4;
 constexpr size_t kMostJoined = 8;  // element-wise ops
+constexpr size_t kMostVariants = 16;
+constexpr size_t kTilesBeforeOtherForms = 3;
 
 constexpr Rule kMeetsSibling = {"it reads two of the convolutions that run side by side",
                                 "none: their results do not lie in one block"};
@@ -181,13 +183,33 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   return std::max(us.value_or(no_tile * roofline.us), roofline.us);
 }
 
+// A 1×1 convolution that adds a residual moves most bytes per product. Of the plain form and the
+// general one either may be the faster (docs/measurements.md, 'Rival kernels'), and the weights of
+// the next launch may arrive too early.
+bool HasOtherForms(const UnitConvs& convs, const Unit& unit) {
+  return convs.convs.size() == 1 && convs.shapes[0].window.kernel_size() == 1 &&
+         unit.boundary.inputs.size() == 2;
+}
+
+// Tiles in order of predicted time, with further forms of the first ones before tiles that are
+// likely to be slow: the tuner times no more.
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {
   std::vector<std::string> variants;
   const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
   if (!convs.ok()) return variants;
+  std::vector<std::string> others;
   for (const SmallBatchPlan& plan : SmallBatchPlansOf(*convs, target.info)) {
-    variants.push_back(plan.tile.ToString());
+    SmallBatchTile tile = plan.tile;
+    variants.push_back(tile.ToString());
+    if (!HasOtherForms(*convs, unit) || variants.size() > kTilesBeforeOtherForms) continue;
+    for (const SmallBatchForm form : {SmallBatchForm::kLate, SmallBatchForm::kGeneral}) {
+      tile.form = form;
+      others.push_back(tile.ToString());
+    }
   }
+  const size_t at = std::min(variants.size(), kTilesBeforeOtherForms);
+  variants.insert(variants.begin() + static_cast<int64_t>(at), others.begin(), others.end());
+  if (variants.size() > kMostVariants) variants.resize(kMostVariants);
   return variants;
 }
 
@@ -204,7 +226,8 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 // BatchNormalization becomes (AffinePrologue) costs least. Operands may be parts of other tensors.
 // Weights are loaded
 // before the wait for the preceding launch (programmatic dependent launch), then the patch by
-// cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
+// cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles, splits and, of
+// the first tiles of a 1×1 convolution with a residual, forms (SmallBatchForm).
 Kernel SmallBatchConvKernel() {
   return {.ops = {"Conv"},
           .types = kTensorCoreTypes,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
@@ -15,9 +17,14 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}};  // pixels × filters
+// Pixels × filters.
+constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}, {32, 16}, {64, 16}};
 constexpr int kSplits[] = {1, 2, 4, 8};
-constexpr size_t kMostVariants = 16;
+constexpr std::pair<SmallBatchForm, std::string_view> kForms[] = {
+    {SmallBatchForm::kUsual, ""},
+    {SmallBatchForm::kLate, " next=late"},
+    {SmallBatchForm::kGeneral, " form=general"}};
+constexpr int kWarpFilters = 32;
 constexpr int kAlignment = 128;  // bytes, for the regions of shared memory
 constexpr int kBankBytes = 128;  // width of all banks of shared memory
 constexpr double kKiB = 1024;
@@ -125,7 +132,8 @@ double UsOf(const SmallBatchPlan& plan, const DeviceInfo& info) {
       kKiB;
   const double own_us =
       rounds(processors) * calibration.us_per_own_kib * (plan.slab_bytes + patch) / kKiB;
-  const double step_us = calibration.us_per_step * CeilDiv(plan.steps, plan.warps_k());
+  const double of_warp = std::min(plan.tile.filters, kWarpFilters) / double{kWarpFilters};
+  const double step_us = calibration.us_per_step * of_warp * CeilDiv(plan.steps, plan.warps_k());
   const double cluster_us =
       plan.tile.split > 1
           ? calibration.cluster_us + calibration.doubling_us * std::log2(plan.tile.split)
@@ -250,14 +258,18 @@ absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit) {
 }
 
 std::string SmallBatchTile::ToString() const {
-  return absl::StrCat("tile=", pixels, "x", filters, " split=", split);
+  const auto* says = std::find_if(std::begin(kForms), std::end(kForms),
+                                  [&](const auto& known) { return known.first == form; });
+  return absl::StrCat("tile=", pixels, "x", filters, " split=", split, says->second);
 }
 
 absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text) {
   for (const auto& [pixels, filters] : kTiles) {
     for (const int split : kSplits) {
-      const SmallBatchTile tile{pixels, filters, split};
-      if (tile.ToString() == text) return tile;
+      for (const auto& [form, says] : kForms) {
+        const SmallBatchTile tile{pixels, filters, split, form};
+        if (tile.ToString() == text) return tile;
+      }
     }
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -320,9 +332,13 @@ std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const Devi
       if (plan.ok()) found.emplace_back(UsOf(*plan, info), *plan);
     }
   }
+  // No price is known for a depth that tiles of fewer filters alone hold.
+  if (std::all_of(found.begin(), found.end(),
+                  [](const auto& f) { return f.second.tile.filters < kWarpFilters; })) {
+    return {};
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (found.size() > kMostVariants) found.resize(kMostVariants);
   std::vector<SmallBatchPlan> plans;
   for (auto& [us, plan] : found) plans.push_back(plan);
   return plans;

@@ -2,6 +2,7 @@
 // into.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,10 +51,20 @@ Source SourceWithWindow(const ConvShape& shape) {
   return source;
 }
 
+// How a tile runs. Where no prologue, stem or epilogue program prevents it, kUsual is the plain
+// form (runtime/kernels/cuda/conv/small_batch_conv.h), and the next launch may start at once.
+enum class SmallBatchForm : uint8_t {
+  kUsual,
+  kLate,     // the next launch may start once this one's loads are under way
+  kGeneral,  // the general form although the plain one takes it
+};
+
 // A tile and a split of K.
 struct SmallBatchTile {
   int pixels = 0, filters = 0, split = 1;
-  std::string ToString() const;  // "tile=64x32 split=4": pixels × filters
+  SmallBatchForm form = SmallBatchForm::kUsual;
+  // "tile=64x32 split=4": pixels × filters; then " next=late" or " form=general"
+  std::string ToString() const;
 };
 absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text);
 
@@ -73,7 +84,9 @@ struct SmallBatchPlan {
   // tables.
   int slab_bytes = 0, patch_bytes = 0, received_bytes = 0, table_bytes = 0;
 
-  int warps_k() const { return kSmallBatchThreads / 32 / (tile.pixels / 32 * (tile.filters / 32)); }
+  int warps_k() const {
+    return kSmallBatchThreads / 32 / (tile.pixels / 32 * ((tile.filters + 31) / 32));
+  }
   int shared_bytes() const { return slab_bytes + patch_bytes + received_bytes + table_bytes; }
   int64_t blocks() const {
     return int64_t{1} * tiling.images * tiling.per_image() * first_tile[siblings] * tile.split;

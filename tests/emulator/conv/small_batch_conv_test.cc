@@ -1,4 +1,5 @@
 // small_batch_conv in every form of its code and every tile, against the references.
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -84,6 +85,27 @@ class SmallBatchConvCodeTest : public testing::Test {
       }
       const double tolerance = dtype_ == DType::kF16 ? kHalf : kBrain;
       EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << tile;
+      CheckOtherForms(unit, candidate, plan, images);
+    }
+  }
+  // The tile in its other forms, which are refused where the plain form does not take it.
+  void CheckOtherForms(const Unit& unit, const Candidate& candidate, const SmallBatchPlan& plan,
+                       const std::vector<HostTensor>& images) {
+    if (!other_forms_) return;
+    for (const SmallBatchForm form : {SmallBatchForm::kLate, SmallBatchForm::kGeneral}) {
+      SmallBatchTile tile = plan.tile;
+      tile.form = form;
+      const std::string variant = tile.ToString();
+      const auto code = CompileSmallBatchConv({unit, candidate, target_, variant});
+      if (*other_forms_ == 0) {
+        EXPECT_EQ(code.status().code(), absl::StatusCode::kUnimplemented) << variant;
+        continue;
+      }
+      ASSERT_TRUE(code.ok()) << code.status();
+      const bool is_general = form == SmallBatchForm::kGeneral;
+      EXPECT_EQ(code->calls[0].parameters.size(),
+                is_general ? sizeof(SmallBatchConvParameters) : *other_forms_);
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, kHalf), "") << variant;
     }
   }
   // Checks every tile; `plain_tiles` of them use the plain form.
@@ -100,10 +122,13 @@ class SmallBatchConvCodeTest : public testing::Test {
   int inputs_ = 0;
   size_t parameter_bytes_ = 0;  // of every launch, where a test says so
   int64_t between_pixels_ = 0;  // lanes of others in every operand
+  // Whether the other forms of each tile are checked too: bytes of the plain form's parameters, 0:
+  // it takes none of the tiles.
+  std::optional<size_t> other_forms_;
   Target target_;
 };
 
-// 32 and 64 pixels × 32 and 64 filters, split or not, 1 × 1 and 3 × 3 windows, with a second
+// 32 and 64 pixels × 16, 32 and 64 filters, split or not, 1 × 1 and 3 × 3 windows, with a second
 // source, an activation other than Relu, or neither, in both types: 45 pixels of two images, so
 // that the last tile is partial.
 TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
@@ -132,7 +157,7 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
       }
     }
   }
-  EXPECT_EQ(forms.size(), 96u);
+  EXPECT_EQ(forms.size(), 144u);
 }
 
 // The Pad that the rewrite split-pad inserts, alone and after an op that is not 0 at 0: its padding
@@ -170,7 +195,7 @@ TEST_F(SmallBatchConvCodeTest, EveryActivation) {
     Start(DType::kF16);
     Value& r = Input({1, 64, 3, 5});
     parameter_bytes_ = sizeof(SmallBatchConvPlainParameters);
-    Check({&end_with(op, Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 8);
+    Check({&end_with(op, Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 12);
   }
 }
 
@@ -180,45 +205,66 @@ TEST_F(SmallBatchConvCodeTest, ActivationsOfTwoSources) {
   Value& sum = Add(Conv(Input({1, 32, 3, 5}), 64, {}),
                    Conv(Input({1, 64, 5, 9}), 64, {.stride = 2, .has_bias = false}));
   parameter_bytes_ = sizeof(SmallBatchConvWithProgramParameters);
-  Check({&Append(graph_, "HardSwish", {&sum})}, 8);
+  Check({&Append(graph_, "HardSwish", {&sum})}, 12);
 }
 
 // 16 to 128 channels per part: one and two groups of copies, in one or two rounds of products.
 TEST_F(SmallBatchConvCodeTest, OneByOneWithResidual) {
   Start(DType::kF16);
   Value& r = Input({1, 64, 5, 7});
-  Check({&Relu(Add(Conv(Input({1, 128, 5, 7}), 64, {}), r))}, 16);
+  Check({&Relu(Add(Conv(Input({1, 128, 5, 7}), 64, {}), r))}, 24);
+}
+
+TEST_F(SmallBatchConvCodeTest, OtherFormsOfTheSameTile) {
+  Start(DType::kF16);
+  other_forms_ = sizeof(SmallBatchConvPlainParameters);
+  Value& r = Input({2, 64, 5, 7});
+  Check({&Relu(Add(Conv(Input({2, 128, 5, 7}), 64, {}), r))}, 24);
+}
+
+TEST_F(SmallBatchConvCodeTest, OtherFormsOfWindows) {
+  Start(DType::kF16);
+  other_forms_ = sizeof(SmallBatchConvPlainWindowParameters);
+  Value& r = Input({1, 32, 5, 7});
+  Check({&Relu(Add(Conv(Input({1, 32, 5, 7}), 32, {.kernel = 3}), r))}, 8);
+}
+
+TEST_F(SmallBatchConvCodeTest, OtherFormsNeedThePlainOne) {
+  Start(DType::kF16);
+  other_forms_ = 0;
+  Value& x = Append(graph_, "Sigmoid", {&Input({1, 32, 5, 7})});
+  Check({&Conv(x, 64, {})}, 12);
 }
 
 // Nine and four groups of copies, each with a remainder: three rounds of addresses and one.
 TEST_F(SmallBatchConvCodeTest, OneByOneOfManyChannels) {
   Start(DType::kBF16);
-  Check({&Conv(Input({1, 608, 3, 4}), 32, {.has_bias = false})}, 4);
+  Check({&Conv(Input({1, 608, 3, 4}), 32, {.has_bias = false})}, 8);
 }
 
 TEST_F(SmallBatchConvCodeTest, OneByOneOfEverySecondPixel) {
   Start(DType::kF16);
   Value& r = Input({2, 64, 7, 6});
-  Check({&Add(r, Conv(Input({2, 48, 13, 11}), 64, {.stride = 2}))}, 4);
+  Check({&Add(r, Conv(Input({2, 48, 13, 11}), 64, {.stride = 2}))}, 6);
 }
 
 // Tiles of several whole rows.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeWithResidual) {
   Start(DType::kF16);
   Value& x = Input({2, 64, 9, 14});
-  Check({&Relu(Add(Conv(x, 64, {.kernel = 3}), x))}, 12);
+  Check({&Relu(Add(Conv(x, 64, {.kernel = 3}), x))}, 18);
 }
 
 // Three groups of copies; rows are two tiles of 35 columns.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfWideImages) {
   Start(DType::kF16);
-  Check({&Conv(Input({1, 160, 1, 70}), 32, {.kernel = 3})}, 4);
+  Check({&Conv(Input({1, 160, 1, 70}), 32, {.kernel = 3})}, 8);
 }
 
 // Both phases of the columns, with odd and even widths; for even widths, tiles of 64 pixels have
 // patches too large for the plain form.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
-  for (const auto& [width, plain_tiles] : {std::pair(13, 12), std::pair(18, 6)}) {
+  for (const auto& [width, plain_tiles] : {std::pair(13, 18), std::pair(18, 9)}) {
     Start(DType::kF16);
     Check({&Relu(Conv(Input({1, 64, 11, width}), 64, {.kernel = 3, .stride = 2}))}, plain_tiles);
   }
@@ -228,7 +274,7 @@ TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
 TEST_F(SmallBatchConvCodeTest, SecondSourceIsThreeByThree) {
   Start(DType::kF16);
   Value& branch = Conv(Input({1, 64, 13, 14}), 64, {.stride = 2});
-  Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 8);
+  Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 12);
 }
 
 // Operands that are parts of other tensors: the plain form with and without windows and a second
@@ -238,7 +284,7 @@ TEST_F(SmallBatchConvCodeTest, OneByOneBesideOthers) {
   between_pixels_ = 24;
   parameter_bytes_ = sizeof(SmallBatchConvPlainParameters);
   Value& r = Input({1, 64, 3, 5});
-  Check({&Relu(Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 8);
+  Check({&Relu(Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 12);
 }
 
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeBesideOthers) {
@@ -254,7 +300,7 @@ TEST_F(SmallBatchConvCodeTest, ThreeByThreeBesideOthers) {
     Check(
         {&Relu(*sum)}, [](const SmallBatchPlan& plan) { return plan.tile.split <= 2; },
         [&](const SmallBatchPlan&) { ++plans; });
-    EXPECT_EQ(plans, 8);
+    EXPECT_EQ(plans, 12);
   }
 }
 

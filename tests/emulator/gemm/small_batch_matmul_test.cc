@@ -15,7 +15,7 @@ class SmallBatchMatMulCodeTest : public RowProductTest {
 };
 
 TEST_F(SmallBatchMatMulCodeTest, TilesAndSplits) {
-  for (const char* tile : {"32x32", "32x64", "64x32", "64x64"}) {
+  for (const char* tile : {"32x16", "32x32", "32x64", "64x16", "64x32", "64x64"}) {
     for (const int split : {1, 2, 4, 8}) {
       graph_ = Graph();
       MatMul(Input(DType::kF16, {33, 128}), 64);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -19,7 +21,6 @@
 #include "runtime/kernels/cuda/common/axis_lanes.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "runtime/kernels/cuda/common/kernel_step.h"
-#include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
 #include "runtime/kernels/cuda/norm/plane_norm_stream.h"
 #include "tests/gpu/conv/conv_gemm_cases.h"
 #include "tests/gpu/kernel_test.h"
@@ -32,6 +33,11 @@ constexpr int kRounds = 7;    // of all forms, one after the other
 constexpr int kRepeats = 20;  // launches of a measurement
 constexpr size_t kMostTiles = 4, kEveryVariant = std::numeric_limits<size_t>::max();
 constexpr std::string_view kSmallBatchConv = "small_batch_conv ";
+
+// Whether a variant of small_batch_conv is a tile in another form than the usual one.
+bool IsOtherForm(std::string_view variant) {
+  return absl::StrContains(variant, " next=") || absl::StrContains(variant, " form=");
+}
 
 struct Form {
   std::string name;
@@ -152,9 +158,10 @@ TEST_F(RivalsTest, Conv3x3) {
   }
 }
 
-// The plain form of small_batch_conv compared with the general one, in the tiles predicted to be
-// fastest: the convolutions of ResNet-18 and ResNet-50.
-TEST_F(RivalsTest, PlainSmallBatchConv) {
+// small_batch_conv in all its tiles, the first ones also in their other forms, compared with other
+// kernels of ours and the first variants of the libraries: the convolutions of ResNet-18 and
+// ResNet-50.
+TEST_F(RivalsTest, SmallBatchConv) {
   const ConvGemmCase cases[] = {
       {.channels = 64, .filters = 64, .side = 56, .kernel = 3},
       {.channels = 128, .filters = 128, .side = 28, .kernel = 3, .has_residual = true},
@@ -170,18 +177,21 @@ TEST_F(RivalsTest, PlainSmallBatchConv) {
     for (const int64_t batch : {1, 2, 8}) {
       const Graph graph = GraphWithWeights(test.Text(batch));
       for (const Candidate& candidate : ChannelsLast(graph, "Conv", target())) {
+        std::vector<Form> forms = AllForms(graph, candidate, "Conv", kMostTiles);
         std::vector<Variant> variants = *candidate.engine->Variants(candidate, target());
         std::erase_if(variants, [](const Variant& variant) {
-          return !variant.text.starts_with(kSmallBatchConv);
+          return !variant.text.starts_with(kSmallBatchConv) || IsOtherForm(variant.text);
         });
         if (variants.size() > kMostTiles) variants.resize(kMostTiles);
         const Unit unit = UnitOf(candidate.nodes);
-        std::vector<Form> forms;
         for (const Variant& variant : variants) {
-          const auto tile = absl::StripPrefix(variant.text, kSmallBatchConv);
-          Add(absl::StrCat("plain ", tile), CompileVariant(candidate, variant, target()), forms);
-          Add(absl::StrCat("general ", tile),
-              CompileGeneralSmallBatchConv({unit, candidate, target(), tile}), forms);
+          for (const std::string_view form : {" next=late", " form=general"}) {
+            const auto tile = absl::StrCat(absl::StripPrefix(variant.text, kSmallBatchConv), form);
+            std::string name = absl::StrCat("kernel ", kSmallBatchConv, tile);
+            const auto is_it = [&](const Form& known) { return known.name == name; };
+            if (std::ranges::any_of(forms, is_it)) continue;
+            Add(std::move(name), CompileSmallBatchConv({unit, candidate, target(), tile}), forms);
+          }
         }
         Measure(test.Name(), batch, candidate, forms);
       }

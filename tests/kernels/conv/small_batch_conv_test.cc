@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/kernel.h"
 #include "tests/kernels/conv/conv_fixture.h"
 
 namespace onnx_cudnn {
@@ -38,6 +39,34 @@ TEST_F(ConvKernelsTest, SmallBatchReportsWhyItRefuses) {
   reason({1, 8, 9, 9}, {.kernel = 9}, "small_batch_conv: a window of 9");
   reason({1, 4096, 7, 7}, {.kernel = 7},
          "small_batch_conv: no tile holds its depth in shared memory");
+  // Tiles of 16 filters would.
+  reason({1, 14'400, 4, 4}, {}, "small_batch_conv: no tile holds its depth in shared memory");
+}
+
+// Forms stand before the tiles that are likely to be slow; a plain convolution has tiles alone.
+TEST_F(ConvKernelsTest, SmallBatchHasFormsForAResidual) {
+  const auto forms = [&](int64_t kernel, bool has_residual) {
+    graph_ = Graph();
+    Value& y = Conv(graph_, Input({1, 256, 14, 14}), {.filters = 1024, .kernel = kernel});
+    std::vector<const Node*> nodes = {y.producer()};
+    if (has_residual) {
+      nodes.push_back(Append(graph_, "Add", {&y, &graph_.AddInput("r", y.type())}).producer());
+    }
+    const auto kernel_of_name = std::ranges::find(AllKernels(), "small_batch_conv", &Kernel::name);
+    return kernel_of_name->variants(UnitOf(nodes), target_);
+  };
+  const std::vector<std::string> residual = forms(1, true);
+  ASSERT_EQ(residual.size(), 16u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(residual[3 + 2 * i], absl::StrCat(residual[i], " next=late"));
+    EXPECT_EQ(residual[4 + 2 * i], absl::StrCat(residual[i], " form=general"));
+  }
+  for (const std::string& variant : forms(1, false)) {
+    EXPECT_FALSE(absl::StrContains(variant, "late") || absl::StrContains(variant, "general"));
+  }
+  for (const std::string& variant : forms(3, true)) {
+    EXPECT_FALSE(absl::StrContains(variant, "late") || absl::StrContains(variant, "general"));
+  }
 }
 
 // The convolutions of ResNet-50 at batch 9: proposed so that the tuner can time them; cuDNN's are

@@ -154,8 +154,6 @@ PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& node
   return plain;
 }
 
-enum class Forms : uint8_t { kAll, kGeneral };
-
 // Assembles the parameters of the launch.
 class Assembler {
  public:
@@ -166,7 +164,7 @@ class Assembler {
         operands_(request),
         epilogues_(unit_, operands_) {}
 
-  absl::StatusOr<KernelCode> Assemble(Forms forms) {
+  absl::StatusOr<KernelCode> Assemble() {
     ASSIGN_OR_RETURN(const ElementwiseNodes nodes, NodesOf(unit_, convs_));
     SetShape();
     for (int i = 0; i < plan_.sources; ++i) RETURN_IF_ERROR(AddImage(i, nodes.prologue[i]));
@@ -174,9 +172,14 @@ class Assembler {
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
     const bool is_affine = scale_[0].has_value() || scale_[1].has_value();
-    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && !is_affine &&
-                          IsPlain(plan_) && !(Activates() && plan_.sources > 1);
-    return OneCall(is_plain ? PlainCall() : Call(), operands_);
+    const bool is_plain = epilogues_.segments() == 0 && !is_affine && IsPlain(plan_) &&
+                          !(Activates() && plan_.sources > 1);
+    const SmallBatchForm form = plan_.tile.form;
+    if (!is_plain && form != SmallBatchForm::kUsual) {
+      return absl::UnimplementedError(
+          absl::StrCat(plan_.tile.ToString(), " is for convolutions that the plain form takes"));
+    }
+    return OneCall(is_plain && form != SmallBatchForm::kGeneral ? PlainCall() : Call(), operands_);
   }
 
  private:
@@ -220,6 +223,7 @@ class Assembler {
   KernelCall PlainCall() const {
     using Parameters = SmallBatchConvPlainParameters;
     PlainConv conv = PlainConvOf(plan_);
+    conv.parameters.conv.next_starts_late = plan_.tile.form == SmallBatchForm::kLate;
     conv.parameters.conv.activation = p_.output[0].activation;
     conv.form.activates = Activates();
     const auto make =
@@ -317,23 +321,15 @@ class Assembler {
   int patch_ = 0, table_ = 0;
 };
 
-absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
-  ASSIGN_OR_RETURN(const UnitConvs convs, UnitConvsOf(request.unit));
-  ASSIGN_OR_RETURN(const SmallBatchPlan plan, PlanOf(request, convs));
-  return Assembler(request, convs, plan).Assemble(forms);
-}
-
 }  // namespace
 
 // Convolutions that runtime/kernels/conv/small_batch_conv.cc accepts. Refuses a depth that no tile
 // can hold in shared memory, and element-wise ops that an epilogue program cannot hold
 // (epilogue_builder.h).
 absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
-  return Compile(request, Forms::kAll);
-}
-
-absl::StatusOr<KernelCode> CompileGeneralSmallBatchConv(const KernelRequest& request) {
-  return Compile(request, Forms::kGeneral);
+  ASSIGN_OR_RETURN(const UnitConvs convs, UnitConvsOf(request.unit));
+  ASSIGN_OR_RETURN(const SmallBatchPlan plan, PlanOf(request, convs));
+  return Assembler(request, convs, plan).Assemble();
 }
 
 }  // namespace onnx_cudnn

@@ -2,7 +2,7 @@
 //   allow the next launch to start
 //   start loading this block's weights (one bulk copy), compute tables of addresses
 //   wait for the preceding launch; load patches of the images by cp.async, a residual to registers
-//   multiply: each warp computes 32 pixels × 32 filters over every warps_k-th step of K
+//   multiply: each warp computes 32 pixels × 16 or 32 filters over every warps_k-th step of K
 //   add the sums of warps through shared memory, those of the cluster in the owner's shared memory
 //   add bias and residual, apply the activation or epilogue program, store
 // Sums are formed in a fixed order, so repeated runs are bit-equal. A NaN or infinity in a pixel
@@ -105,7 +105,7 @@ struct OwnOutputs {
 template <typename T, typename W>
 __device__ __forceinline__ void MultiplySteps(const Parameters& p, const W& warp,
                                               const LaneOperands& from, const int* step_table,
-                                              float (&sums)[2][4][4]) {
+                                              typename W::Sums& sums) {
   int step = warp.k;
 #pragma unroll
   for (int i = 0; i < kSmallBatchSources; ++i) {
@@ -189,7 +189,8 @@ __device__ __forceinline__ void Run(const Parameters& p, const EpilogueProgram* 
   extern __shared__ __align__(128) char shared[];
   __shared__ __align__(8) uint64_t barriers[2];
   const int thread = threadIdx.x, lane = thread % 32;
-  const auto warp = WarpsOf<kPixels, kFilters>(thread / 32);
+  using W = Warps<kPixels, kFilters>;
+  const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
   const Block block = BlockOf<kFilters>(p);
   const Came came = {SharedAddress(barriers), SharedAddress(barriers) + 8};
   char* patch = shared + p.patch_at;
@@ -217,7 +218,7 @@ __device__ __forceinline__ void Run(const Parameters& p, const EpilogueProgram* 
   CopiesAreDone();
   __syncthreads();
   BarrierWait(came.weights, 0);
-  float sums[2][4][4] = {};
+  typename W::Sums sums = {};
   MultiplySteps<T>(p, warp, operands, table + p.step_table_at, sums);
 
   __syncthreads();  // the patches have been read; partial sums replace them
@@ -264,8 +265,10 @@ KernelCall CallOfTile(const LaunchShape& shape, const Parameters& p,
 template <typename T>
 KernelCall CallOf(int pixels, int filters, const LaunchShape& shape, const Parameters& p,
                   const EpilogueProgram* program) {
+  if (pixels == 32 && filters == 16) return CallOfTile<T, 32, 16>(shape, p, program);
   if (pixels == 32 && filters == 32) return CallOfTile<T, 32, 32>(shape, p, program);
   if (pixels == 32) return CallOfTile<T, 32, 64>(shape, p, program);
+  if (filters == 16) return CallOfTile<T, 64, 16>(shape, p, program);
   if (filters == 32) return CallOfTile<T, 64, 32>(shape, p, program);
   return CallOfTile<T, 64, 64>(shape, p, program);
 }

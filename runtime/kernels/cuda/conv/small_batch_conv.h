@@ -77,7 +77,8 @@ struct SmallBatchConvPlainSource {
   uint32_t steps, first_step;      // of K in a part
 };
 struct SmallBatchConvPlainParameters {
-  bool next_uses_pdl;  // copied from LaunchArgs; first member because it is read first
+  bool next_uses_pdl;     // copied from LaunchArgs; first member because it is read first
+  bool next_starts_late;  // once this launch's loads are under way
   const void* slabs;
   const void* residual;  // nullptr: none
   void* y;
@@ -116,7 +117,7 @@ struct SmallBatchConvPlainForm {
   bool activates = false;  // by an activation other than Relu
 };
 
-// A tile of pixels × filters: 32 or 64 each.
+// A tile of pixels × filters: 32 or 64, and 16, 32 or 64.
 //   program  nullptr: there is no prologue or epilogue program
 KernelCall SmallBatchConvF16Call(int pixels, int filters, const LaunchShape& shape,
                                  const SmallBatchConvParameters& parameters,

@@ -33,10 +33,10 @@ template <int kPixels, int kFilters, bool kIsSplit>
 struct OwnFours {
   static constexpr uint32_t kFours = kFilters / 4;  // per pixel
   static constexpr uint32_t kAll = kPixels * kFours;
-  static constexpr int kRounds = kAll / kSmallBatchThreads;
+  static constexpr int kRounds = (kAll + kSmallBatchThreads - 1) / kSmallBatchThreads;
   static constexpr int kMost = kIsSplit ? (kRounds + 1) / 2 : kRounds;  // per thread
   uint32_t first;      // the thread's first four in the tile
-  bool is_there;       // otherwise another block finishes it
+  bool is_there;       // otherwise another block finishes it, or it is beyond the tile
   uint32_t at[kMost];  // elements after the first output, or kNone
 
   template <typename P>
@@ -44,7 +44,8 @@ struct OwnFours {
                                       uint32_t own) {
     const uint32_t from = kIsSplit ? part * own : 0;
     first = from / kSmallBatchThreads * kSmallBatchThreads + threadIdx.x;
-    is_there = !kIsSplit || own >= kSmallBatchThreads || first - from < own;
+    constexpr bool kAllAreThere = !kIsSplit && kAll >= kSmallBatchThreads;
+    is_there = kAllAreThere || own >= kSmallBatchThreads || first - from < own;
     const uint32_t begin = blockIdx.z * ConvOf(p).pixels;
     const uint32_t filter = blockIdx.y * kFilters + threadIdx.x % kFours * 4;
 #pragma unroll
@@ -120,9 +121,9 @@ __device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p,
 }
 
 // Waits for the copies and multiplies. The second source is used if kHasSecond.
-template <bool kHasSecond, typename First, typename Second>
+template <bool kHasSecond, typename First, typename Second, typename Sums>
 __device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters& p, First& first,
-                                            Second& second, float (&sums)[2][4][4]) {
+                                            Second& second, Sums& sums) {
   constexpr bool kAreAlike = std::is_same_v<First, Second>;
   constexpr uint32_t kStepsOfUnit = First::kStepsOfUnit;
   if constexpr (kHasSecond && !kAreAlike) {
@@ -161,7 +162,7 @@ __device__ __forceinline__ void SendSums(const ClusterSplit& split, uint32_t rec
 #pragma unroll
   for (int e = 0; e < Own::kRounds; ++e) {
     const uint32_t at = threadIdx.x + e * kSmallBatchThreads, owner = at >> own_bits;
-    if (owner == split.part) continue;
+    if (at >= Own::kAll || owner == split.part) continue;
     const uint32_t there = AddressIn(split.base, owner);
     const uint32_t to = received_at + (split.part * split.own + (at & (split.own - 1))) * 16;
     Send(there + to, there + (split.sums_came - split.base),
@@ -234,7 +235,7 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   const ClusterSplit split(kIsSplit ? p.log_split : 0, Own::kAll, SharedAddress(shared),
                            SharedAddress(barriers));
   const uint32_t part = split.part, base = split.base;
-  LetNextStart(p.next_uses_pdl);
+  LetNextStart(p.next_uses_pdl && !p.next_starts_late);
   Begin<kIsSplit>(p, split);
 
   const TilePlace tile = PlaceOf(parameters, blockIdx.x >> split.log_split, kPixels);
@@ -258,6 +259,7 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   Own fours(parameters, tile, part, split.own);
   uint2 residual[Own::kMost];
   fours.template LoadResidual<T>(p.residual, residual);
+  LetNextStart(p.next_uses_pdl && p.next_starts_late);
   auto products = FirstProducts<T, W::kK>(parameters, warp, lane, base);
   // Warps with the least work of the first source get the most of the second.
   PixelProducts<T, W::kK> second_products(p, p.source[1], warp, W::kK - 1 - warp.k, lane, base);
@@ -271,7 +273,7 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   if (thread == 0) BarrierWait(split.weights_came, 0);  // other threads wait at the block's barrier
   if constexpr (kIsSplit) ClusterWait();
 
-  float sums[2][4][4] = {};
+  typename W::Sums sums = {};
   RunProducts<kHasSecond>(p, products, second_products, sums);
   __syncthreads();  // the patches have been read; partial sums replace them
   float* partial = reinterpret_cast<float*>(shared + p.source[0].patch_at);
@@ -320,8 +322,10 @@ KernelCall PlainCallOfTile(const SmallBatchConvPlainForm& form, const LaunchShap
 template <typename T>
 KernelCall PlainCallOf(const SmallBatchConvPlainForm& form, const LaunchShape& shape,
                        const SmallBatchConvPlainWindowParameters& p) {
+  if (form.pixels == 32 && form.filters == 16) return PlainCallOfTile<T, 32, 16>(form, shape, p);
   if (form.pixels == 32 && form.filters == 32) return PlainCallOfTile<T, 32, 32>(form, shape, p);
   if (form.pixels == 32) return PlainCallOfTile<T, 32, 64>(form, shape, p);
+  if (form.filters == 16) return PlainCallOfTile<T, 64, 16>(form, shape, p);
   if (form.filters == 32) return PlainCallOfTile<T, 64, 32>(form, shape, p);
   return PlainCallOfTile<T, 64, 64>(form, shape, p);
 }

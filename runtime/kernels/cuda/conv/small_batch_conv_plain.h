@@ -20,7 +20,4 @@ struct PlainConv {
 };
 PlainConv PlainConvOf(const SmallBatchPlan& plan);
 
-// CompileSmallBatchConv without the plain form, to measure what the plain form saves.
-absl::StatusOr<KernelCode> CompileGeneralSmallBatchConv(const KernelRequest& request);
-
 }  // namespace onnx_cudnn

@@ -33,7 +33,8 @@ struct PixelProducts {
     b[1] = b[0] + 16 * p.row_bytes;
   }
 
-  __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
+  template <typename Sums>
+  __device__ __forceinline__ void Run(uint32_t end, Sums& sums) {
     constexpr uint32_t kAdvance = kWarpsK * kStepBytes;
 #pragma unroll 1
     for (; unit + kWarpsK < end; unit += 2 * kWarpsK) {
@@ -82,7 +83,8 @@ struct WindowProducts {
     b[1] = b[0] + 16 * p.conv.row_bytes;
   }
 
-  __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
+  template <typename Sums>
+  __device__ __forceinline__ void Run(uint32_t end, Sums& sums) {
 #pragma unroll 1
     for (; unit < end; unit += kWarpsK) {
       Step<T>(sums, a, b, 0, 0);

@@ -1,4 +1,4 @@
-// Shared by the kernels of small_batch_conv: cp.async of patches, products of 32 pixels × 32
+// Shared by the kernels of small_batch_conv: cp.async of patches, products of 32 pixels × 16 or 32
 // filters per warp, sums over the warps that split K, the store of four filters.
 #pragma once
 
@@ -40,11 +40,13 @@ __device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address)
                : "memory");
 }
 
-// The warps of a block: each computes 32 pixels × 32 filters of the tile, and kK warps share K.
-// Thread numbers are unsigned, so that divisions become shifts.
+// The warps of a block: each computes 32 pixels × 32 filters of the tile, or 16 if it has no more,
+// and kK warps share K. Thread numbers are unsigned, so that divisions become shifts.
 template <int kPixels, int kFilters>
 struct Warps {
-  static constexpr uint32_t kM = kPixels / 32, kN = kFilters / 32;
+  static constexpr uint32_t kM = kPixels / 32, kN = (kFilters + 31) / 32;
+  static constexpr int kEights = kFilters / kN / 8;  // of filters, per warp
+  using Sums = float[2][kEights][4];
   static constexpr uint32_t kK = kSmallBatchThreads / 32 / (kM * kN);
   uint32_t m, n, k;
 };
@@ -54,21 +56,21 @@ __device__ __forceinline__ Warps<kPixels, kFilters> WarpsOf(uint32_t warp) {
   return {warp % W::kM, warp / W::kM % W::kN, warp / (W::kM * W::kN)};
 }
 
-// One step of K for 32 pixels × 32 filters.
+// One step of K for 32 pixels × kEights · 8 filters.
 //   a, b  addresses of this lane's rows for LoadMatrices: of the pixels, and of the filters
-template <typename T>
-__device__ __forceinline__ void Step(float (&sums)[2][4][4], const uint32_t (&a)[2],
+template <typename T, int kEights>
+__device__ __forceinline__ void Step(float (&sums)[2][kEights][4], const uint32_t (&a)[2],
                                      const uint32_t (&b)[2], uint32_t a_at, uint32_t b_at) {
-  uint32_t pixels[2][4], filters[2][4];
+  uint32_t pixels[2][4], filters[kEights / 2][4];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     LoadMatrices(pixels[i], a[i] + a_at);
-    LoadMatrices(filters[i], b[i] + b_at);
+    if (i < kEights / 2) LoadMatrices(filters[i], b[i] + b_at);
   }
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < kEights; ++j) {
       Multiply(T{}, sums[i][j], pixels[i], filters[j / 2][j % 2 * 2],
                filters[j / 2][j % 2 * 2 + 1]);
     }
@@ -103,11 +105,11 @@ struct PartialSums {
   static __device__ __forceinline__ uint32_t Mine(const W& warp, uint32_t lane) {
     return (warp.k * kPixels + warp.m * 32 + lane / 4) * kRow + warp.n * 32 + lane % 4 * 2;
   }
-  static __device__ __forceinline__ void Write(float* mine, const float (&sums)[2][4][4]) {
+  static __device__ __forceinline__ void Write(float* mine, const typename W::Sums& sums) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
+      for (int j = 0; j < W::kEights; ++j) {
         float* to = mine + i * 16 * kRow + j * 8;
         *reinterpret_cast<float2*>(to) = make_float2(sums[i][j][0], sums[i][j][1]);
         *reinterpret_cast<float2*>(to + 8 * kRow) = make_float2(sums[i][j][2], sums[i][j][3]);

@@ -307,13 +307,14 @@ TEST_F(SmallBatchConvTest, TilesOfMorePixelsReadTheSameWeights) {
   ASSERT_TRUE(convs.ok()) << convs.status();
   std::map<int, std::set<std::string>> recipes;  // by the filters of a tile
   for (const int pixels : {32, 64}) {
-    for (const int filters : {32, 64}) {
+    for (const int filters : {16, 32, 64}) {
       const absl::StatusOr<SmallBatchPlan> plan =
           PlanSmallBatch(*convs, {pixels, filters, 1}, H200().shared_bytes_per_block);
       ASSERT_TRUE(plan.ok()) << plan.status();
       recipes[filters].insert(PackSmallBatchWeights(*convs, *plan, unit).recipe);
     }
   }
+  EXPECT_EQ(recipes[16].size(), 1u);
   EXPECT_EQ(recipes[32].size(), 1u);
   EXPECT_EQ(recipes[64].size(), 1u);
   EXPECT_NE(recipes[32], recipes[64]);
@@ -353,6 +354,37 @@ TEST(SmallBatchTileTest, IsReadAsItIsWritten) {
   ASSERT_TRUE(tile.ok());
   EXPECT_EQ(tile->ToString(), "tile=64x32 split=4");
   EXPECT_FALSE(ParseSmallBatchTile("tile=48x32 split=4").ok());
+  EXPECT_FALSE(ParseSmallBatchTile("tile=64x32 split=4 next=soon").ok());
+  for (const char* text :
+       {"tile=32x16 split=8", "tile=32x64 split=1 next=late", "tile=64x64 split=2 form=general"}) {
+    const absl::StatusOr<SmallBatchTile> read = ParseSmallBatchTile(text);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->ToString(), text);
+  }
+}
+
+// 512 filters of 7×7: 16 a tile give 128 blocks with half of the weights of 64 blocks.
+TEST_F(SmallBatchConvTest, TilesOfFewFiltersOccupyMoreProcessors) {
+  const Conv c{.channels = 512,
+               .filters = 512,
+               .kernel = 3,
+               .pads = {1, 1, 1, 1},
+               .height = 7,
+               .width = 7,
+               .images = 1};
+  Add(c, Image(c));
+  const absl::StatusOr<UnitConvs> convs = UnitConvsOf(UnitOf(nodes_));
+  ASSERT_TRUE(convs.ok()) << convs.status();
+  const auto plan = [&](int filters) {
+    return PlanSmallBatch(*convs, {64, filters, 4}, H200().shared_bytes_per_block);
+  };
+  const absl::StatusOr<SmallBatchPlan> few = plan(16), more = plan(32);
+  ASSERT_TRUE(few.ok() && more.ok());
+  EXPECT_EQ(few->blocks(), 128);
+  EXPECT_EQ(more->blocks(), 64);
+  EXPECT_EQ(few->warps_k(), 4);
+  EXPECT_LT(few->slab_bytes, 40'000);
+  EXPECT_GT(more->slab_bytes, 70'000);
 }
 
 }  // namespace
