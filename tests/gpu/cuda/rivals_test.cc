@@ -234,7 +234,7 @@ TEST_F(RivalsTest, PlaneNormInColumns) {
               PlaneNormStream(y.dtype(), PlanesOf(y),
                               {.groups = channels,
                                .multiprocessors = target().info.multiprocessors,
-                               .l2_bytes = target().info.l2_bytes},
+                               .shared_bytes = target().info.shared_bytes_per_block},
                               {.x = slot(0), .scale = slot(1), .bias = slot(2), .y = y.slot});
           std::vector<Form> forms;
           Add("columns", CompilePlaneNorm(request), forms);
