@@ -213,8 +213,8 @@ TEST_F(RivalsTest, Products) {
   }
 }
 
-// Channels-last planes that fit a block's registers: reading them once, compared with the form that
-// reads them a second time from L2.
+// Channels-last planes that fit a block's registers, compared with the form in which all blocks
+// hold them together.
 TEST_F(RivalsTest, PlaneNormInColumns) {
   for (const std::string type : {"float16", "float"}) {
     for (const auto& [channels, side] : {std::pair{64, 28}, {256, 14}, {512, 14}, {512, 7}}) {

@@ -16,8 +16,8 @@ template <typename W>
 struct TapTable {
   int* is_identity;  // a single number
   W* weights;        // [out, most_taps]
-  int* counts;       // [out]: number of taps with nonzero weight
   int* indices;      // [out, most_taps]
+  int* counts;       // [out]: number of taps with nonzero weight
 };
 
 inline constexpr int64_t kWeightsAt = 16;
@@ -30,8 +30,9 @@ int64_t TableBytes(const ResizeDim& dim) {
 template <typename W>
 __device__ __forceinline__ TapTable<W> TableAt(unsigned char* at, const ResizeDim& dim) {
   W* weights = reinterpret_cast<W*>(at + kWeightsAt);
-  int* counts = reinterpret_cast<int*>(weights + static_cast<int64_t>(dim.out) * dim.most_taps);
-  return {reinterpret_cast<int*>(at), weights, counts, counts + dim.out};
+  const int64_t taps = static_cast<int64_t>(dim.out) * dim.most_taps;
+  int* indices = reinterpret_cast<int*>(weights + taps);
+  return {reinterpret_cast<int*>(at), weights, indices, indices + taps};
 }
 
 struct ResizeParameters {
@@ -73,13 +74,13 @@ using Resizes = void (*)(ResizeParameters);
 
 inline constexpr int kResizeThreads = 2048;  // wanted per multiprocessor
 
-// For threads that compute `lanes` elements in each of several rows, dim `rows`: how many, and the
-// number of threads.
-inline void PlanRowGroups(ResizeParameters& p, int rows, int lanes) {
+// For threads that compute `lanes` elements in each of up to `most_rows` rows, dim `rows`: how
+// many, and the number of threads.
+inline void PlanRowGroups(ResizeParameters& p, int rows, int lanes, int most_rows) {
   const int64_t wanted = int64_t{kResizeThreads} * p.multiprocessors;
   const int extent = p.dims[rows].out;
   const int64_t strips = p.count / lanes / extent;
-  p.rows_at_once = 8;
+  p.rows_at_once = most_rows;
   while (p.rows_at_once > 1 && strips * ((extent - 1) / p.rows_at_once + 1) < wanted) {
     p.rows_at_once /= 2;
   }

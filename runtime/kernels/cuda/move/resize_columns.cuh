@@ -48,6 +48,15 @@ struct ResizeVectors {
   }
 };
 
+// A row of x that is read at 32-bit indices. Hidden, the compiler adds an index to the address with
+// one instruction; otherwise it sums indices in 64 bits first, with four and twice the registers.
+template <typename T>
+__device__ __forceinline__ const T* RowOf(const T* x, int row, int64_t stride) {
+  const T* at = x + row * stride;
+  asm volatile("" : "+l"(at));
+  return at;
+}
+
 // Two inputs and weights of an output. A single one counts twice with half its weight, which is
 // exact.
 template <typename W>
@@ -56,15 +65,26 @@ struct TwoTaps {
   W weights[2];
   bool is_outside;
 
-  __device__ __forceinline__ explicit TwoTaps(const Taps<W>& taps) {
-    is_outside = taps.count == kOutside;
-    indices[0] = taps.count > 0 ? taps.indices[0] : 0;
-    indices[1] = taps.count > 1 ? taps.indices[1] : indices[0];
-    const W weight = taps.count > 0 ? taps.weights[0] : W{0};
-    weights[0] = taps.count > 1 ? weight : weight / 2;
-    weights[1] = taps.count > 1 ? taps.weights[1] : weights[0];
+  __device__ __forceinline__ TwoTaps(int count, const int* index, const W* weight) {
+    is_outside = count == kOutside;
+    indices[0] = count > 0 ? index[0] : 0;
+    indices[1] = count > 1 ? index[1] : indices[0];
+    weights[0] = count > 1 ? weight[0] : count == 1 ? weight[0] / 2 : W{0};
+    weights[1] = count > 1 ? weight[1] : weights[0];
   }
 };
+
+// Tables of dims with most_taps of 2 (1 if nearest) are aligned for vectors of their pairs.
+template <typename W>
+__device__ __forceinline__ TwoTaps<W> TwoTapsOf(const TapTable<W>& table, int o) {
+  const Vector<int, 2> indices = LoadVector<2>(table.indices + 2 * int64_t{o});
+  const Vector<W, 2> weights = LoadVector<2>(table.weights + 2 * int64_t{o});
+  return TwoTaps<W>(table.counts[o], indices.at, weights.at);
+}
+template <typename W>
+__device__ __forceinline__ TapTable<W> TableOf(const ResizeParameters& p, int d) {
+  return TableAt<W>(p.tables + p.table_at[d], p.dims[d]);
+}
 
 // The taps of adjacent columns.
 template <typename W, int kWidth>
@@ -73,10 +93,14 @@ struct ColumnTaps {
   W weights[kWidth][2];
   uint32_t outside = 0;  // a bit for each
 
-  __device__ __forceinline__ ColumnTaps(const ResizeParameters& p, int first) {
+  __device__ __forceinline__ ColumnTaps(const TapTable<W>& table, int first) {
+    const Vector<int, kWidth> counts = LoadVector<kWidth>(table.counts + first);
+    const Vector<int, 2 * kWidth> index =
+        LoadVector<2 * kWidth>(table.indices + 2 * int64_t{first});
+    const Vector<W, 2 * kWidth> weight = LoadVector<2 * kWidth>(table.weights + 2 * int64_t{first});
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
-      const TwoTaps<W> taps(TapsOf<W>(p, kFewDims - 1, first + k));
+      const TwoTaps<W> taps(counts[k], &index[2 * k], &weight[2 * k]);
 #pragma unroll
       for (int t = 0; t < 2; ++t) indices[k][t] = taps.indices[t], weights[k][t] = taps.weights[t];
       outside |= static_cast<uint32_t>(taps.is_outside) << k;
@@ -89,7 +113,7 @@ struct ColumnTaps {
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
 #pragma unroll
-      for (int t = 0; t < 2; ++t) loaded[k][t] = x[indices[k][t]];
+      for (int t = 0; t < 2; ++t) loaded[k][t] = x[static_cast<uint32_t>(indices[k][t])];
     }
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
@@ -110,18 +134,19 @@ __global__ void __launch_bounds__(kBlock)
     vectors.ForEachElement(p, [&](uint64_t e) { CopyNearest<Word>(p, e, /*is_wide=*/false); });
     return;
   }
-  int indices[kWidth];
+  const int first = vectors.at[Vectors::kColumn];
+  const TapTable<float> table = TableOf<float>(p, Vectors::kColumn);
+  const Vector<int, kWidth> indices = LoadVector<kWidth>(table.indices + first);
+  const Vector<int, kWidth> counts = LoadVector<kWidth>(table.counts + first);
   uint32_t outside_columns = 0;
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) {
-    const Taps<float> taps = TapsOf<float>(p, Vectors::kColumn, vectors.at[Vectors::kColumn] + k);
-    indices[k] = taps.indices[0];
-    outside_columns |= static_cast<uint32_t>(taps.count == kOutside) << k;
+    outside_columns |= static_cast<uint32_t>(counts[k] == kOutside) << k;
   }
   const Word* x = vectors.template From<Word>(p);
   Word* y = vectors.template To<Word>(p);
   const int begin = vectors.at[Vectors::kRow];
-  PrefetchRows<float>(p, Vectors::kRow, begin, vectors.end, x + indices[0]);
+  PrefetchRows<float>(p, Vectors::kRow, begin, vectors.end, x + indices.at[0]);
   Word outside;
   memcpy(&outside, &p.outside_bits, sizeof(Word));
   Vector<Word, kWidth> held = {};
@@ -131,8 +156,9 @@ __global__ void __launch_bounds__(kBlock)
     const Taps<float> taps = TapsOf<float>(p, Vectors::kRow, row);
     if (taps.indices[0] != held_row) {
       held_row = taps.indices[0];
+      const Word* from = RowOf(x, held_row, taps.stride);
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k) held[k] = x[held_row * taps.stride + indices[k]];
+      for (int k = 0; k < kWidth; ++k) held[k] = from[static_cast<uint32_t>(indices[k])];
     }
     Vector<Word, kWidth> out = held;
     const uint32_t columns = taps.count == kOutside ? ~0U : outside_columns;
@@ -157,16 +183,18 @@ __global__ void __launch_bounds__(kBlock)
     vectors.ForEachElement(p, [&](uint64_t e) { Interpolate<T, kFewDims, 1>(p, e); });
     return;
   }
-  const ColumnTaps<C, kWidth> columns(p, vectors.at[Vectors::kColumn]);
+  const ColumnTaps<C, kWidth> columns(TableOf<C>(p, Vectors::kColumn),
+                                      vectors.at[Vectors::kColumn]);
   const T* x = vectors.template From<T>(p);
   T* y = vectors.template To<T>(p);
   const int begin = vectors.at[Vectors::kRow];
   PrefetchRows<C>(p, Vectors::kRow, begin, vectors.end, x + columns.indices[0][0]);
+  const TapTable<C> rows = TableOf<C>(p, Vectors::kRow);
   C first[kWidth], second[kWidth];
   int first_row = -1, second_row = -1;
 #pragma unroll 1
   for (int row = begin; row < vectors.end; ++row) {
-    const TwoTaps<C> taps(TapsOf<C>(p, Vectors::kRow, row));
+    const TwoTaps<C> taps = TwoTapsOf(rows, row);
     const int64_t stride = p.dims[Vectors::kRow].in_stride;
     if (first_row != taps.indices[0] && second_row == taps.indices[0]) {
       first_row = second_row;
@@ -175,11 +203,11 @@ __global__ void __launch_bounds__(kBlock)
     }
     if (first_row != taps.indices[0]) {
       first_row = taps.indices[0];
-      columns.Interpolate(x + first_row * stride, first);
+      columns.Interpolate(RowOf(x, first_row, stride), first);
     }
     if (second_row != taps.indices[1]) {
       second_row = taps.indices[1];
-      columns.Interpolate(x + second_row * stride, second);
+      columns.Interpolate(RowOf(x, second_row, stride), second);
     }
     C sum[kWidth];
 #pragma unroll
@@ -197,10 +225,13 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Whether rows of y are whole vectors of `width` elements.
-inline bool HasVectorsOfColumns(const ResizeParameters& p, int width) {
+// Whether rows of y are whole vectors of `width` elements, and rows and columns have the tables
+// that the kernels expect.
+inline bool HasVectorsOfColumns(const ResizeParameters& p, ResizeKind kind, int width) {
   const ResizeDim& columns = p.dims[kFewDims - 1];
+  const int taps = kind == ResizeKind::kNearest ? 1 : 2;
   bool has = columns.in_stride == 1 && columns.out_stride == 1 && columns.out % width == 0;
+  has = has && columns.most_taps == taps && p.dims[kFewDims - 2].most_taps == taps;
   for (int d = 0; d < kFewDims - 1; ++d) has = has && p.dims[d].out_stride % width == 0;
   return has;
 }
@@ -209,7 +240,7 @@ inline bool HasVectorsOfColumns(const ResizeParameters& p, int width) {
 template <typename E>
 Resizes PlanResizeColumns(ResizeParameters& p, ResizeKind kind) {
   constexpr int kWidth = kVectorBytes / sizeof(E);
-  PlanRowGroups(p, ResizeVectors<kWidth>::kRow, kWidth);
+  PlanRowGroups(p, ResizeVectors<kWidth>::kRow, kWidth, 16);  // amortizes the taps of the columns
   p.lane_groups = FastDivide<uint64_t>(p.dims[kFewDims - 1].out / kWidth);
   if (kind == ResizeKind::kNearest) return ResizeNearestColumns<WordOf<sizeof(E)>, kWidth>;
   if constexpr (kIsFloat<E>) return ResizeLinearColumns<E, kWidth>;

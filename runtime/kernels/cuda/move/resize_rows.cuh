@@ -200,7 +200,7 @@ inline bool TakesRows(const std::vector<ResizeDim>& dims, const ResizeOptions& o
 template <typename E, int kLanes, bool kLanesLast>
 Resizes ResizeRowsOf(ResizeParameters& p, ResizeKind kind) {
   using Strip = ResizeStrip<kLanes, kLanesLast>;
-  PlanRowGroups(p, Strip::kRow, kLanes);
+  PlanRowGroups(p, Strip::kRow, kLanes, 8);
   p.lane_groups = FastDivide<uint64_t>(p.dims[Strip::kLane].out / kLanes);
   if (kind == ResizeKind::kNearest) return ResizeNearestRows<WordOf<sizeof(E)>, kLanes, kLanesLast>;
   if constexpr (kIsFloat<E>) return ResizeLinearRows<E, kLanes, kLanesLast>;
@@ -212,7 +212,7 @@ template <typename E>
 Resizes PlanResizeRows(ResizeParameters& p, ResizeKind kind) {
   constexpr int kChannels = 4;
   if (p.may_be_wide) return ResizeRowsOf<E, kVectorBytes / sizeof(E), true>(p, kind);
-  if (HasVectorsOfColumns(p, kVectorBytes / sizeof(E))) return PlanResizeColumns<E>(p, kind);
+  if (HasVectorsOfColumns(p, kind, kVectorBytes / sizeof(E))) return PlanResizeColumns<E>(p, kind);
   if (p.dims[1].out % kChannels == 0) return ResizeRowsOf<E, kChannels, false>(p, kind);
   return ResizeRowsOf<E, 1, false>(p, kind);
 }
