@@ -366,7 +366,8 @@ inline void fence_proxy_async_shared_cta() {}
 
 // Global memory, between blocks.
 template <typename Word>
-void red_release_gpu_global_add_u64(Word* at, Word x) {
+void atom_acq_rel_gpu_global_add_u64(Word& before, Word* at, Word x) {
+  before = *at;
   *at += x;
 }
 template <typename Word>
@@ -374,6 +375,7 @@ void ld_acquire_gpu_global_u64(Word& d, const Word* from) {
   d = *from;
 }
 
+inline void prefetch_global_L2(const void*) {}
 inline void griddepcontrol_launch_dependents() {}
 inline void griddepcontrol_wait() { WaitForLaunchBefore(); }
 inline void setmaxnreg_dec_sync_aligned_u32(int) {}

@@ -55,7 +55,7 @@ std::vector<SpeedCase> SpeedCases() {
   };
 }
 
-// Norms and softmax of rows, and norms of planes, of which channels-last reads each twice.
+// Norms and softmax of rows, and norms of planes.
 std::vector<SpeedCase> NormSpeedCases() {
   const std::string rows = "g (T[65536,1024] x, T[1024] w) => (T[65536,1024] y) ";
   const std::string planes = "g (T[64,64,128,128] x, T[64] w, T[64] b) => (T[64,64,128,128] y) ";

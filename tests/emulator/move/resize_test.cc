@@ -1,5 +1,8 @@
 // Resize of images, nearest and linear, by threads that compute several rows of a column, and where
 // a scale changes more than rows and columns.
+#include <limits>
+#include <vector>
+
 #include "absl/strings/substitute.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "tests/emulator/run_code.h"
@@ -69,6 +72,34 @@ TEST_F(ResizeCodeTest, ThreadsOfSeveralRows) {
   Check("int64", "1,16,32,30", "1.0, 1.0, 2.0, 2.0", "mode = \"nearest\"", 0);
 }
 
+TEST_F(ResizeCodeTest, RowsOfWholeVectors) {
+  for (const char* scales : {"1.0, 1.0, 2.0, 2.0", "1.0, 1.0, 0.4, 1.34", "1.0, 1.0, 3.0, 0.67"}) {
+    for (const char* type : {"float", "float16", "bfloat16", "double", "uint8", "int64"}) {
+      Check(type, "2,3,17,24", scales, "mode = \"nearest\"", 0);
+    }
+    Check("float", "2,3,17,24", scales, "mode = \"linear\"", 2e-6);
+    Check("float16", "2,3,17,24", scales, "mode = \"linear\"", 2e-3);
+    Check("bfloat16", "2,3,17,24", scales, "mode = \"linear\"", 1.6e-2);
+    Check("double", "2,3,17,24", scales, "mode = \"linear\"", 1e-12);
+  }
+  Check("float16", "1,3,17,24", "1.0, 1.3, 2.0, 2.0", "mode = \"linear\"", 2e-3);
+}
+
+// An edge's single tap must not become infinity minus infinity, or infinity times zero.
+TEST_F(ResizeCodeTest, KeepsInfinitiesAtEdges) {
+  const Graph graph = GraphFromText(
+      "g (float16[1,1,4,4] x) => (y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = Resize<mode = "
+      "\"linear\">(x, , s) }");
+  std::vector<double> numbers(16, 1);
+  numbers[0] = std::numeric_limits<double>::infinity();
+  const HostTensor input = TensorOf(DType::kF16, {1, 1, 4, 4}, numbers);
+  for (const Candidate& candidate : At(graph, "Resize").candidates) {
+    const auto code = CompileVariant(candidate, {.text = "resize"}, target_);
+    EXPECT_EQ(emulator::CompareWithReference(code, candidate, {input}, 0), "")
+        << Describe(candidate);
+  }
+}
+
 TEST_F(ResizeCodeTest, OnlyRowsOrOnlyColumns) {
   for (const char* mode : {"mode = \"linear\"", "mode = \"nearest\""}) {
     Check("float", "2,4,9,8", "1.0, 1.0, 2.0, 1.0", mode, 2e-6);
@@ -89,13 +120,15 @@ TEST_F(ResizeCodeTest, ScalesThatKeepAnExtentAndMoveItsElements) {
 
 TEST_F(ResizeCodeTest, CropsBeyondTheImage) {
   for (const char* mode : {"linear", "nearest"}) {
-    CheckText(absl::Substitute(
-                  "g (float[2,4,7,9] x) => (y) <float[8] r = {0.0, 0.0, -0.3, 0.2, 1.0, 1.0, 0.8, "
-                  "1.4}, int64[4] n = {2, 4, 12, 11}> { y = Resize<mode = \"$0\", "
-                  "coordinate_transformation_mode = \"tf_crop_and_resize\", extrapolation_value = "
-                  "-7.5>(x, r, , n) }",
-                  mode),
-              2e-6);
+    for (const int columns : {11, 12}) {  // 12: whole vectors
+      CheckText(absl::Substitute(
+                    "g (float[2,4,7,9] x) => (y) <float[8] r = {0.0, 0.0, -0.3, 0.2, 1.0, 1.0, "
+                    "0.8, 1.4}, int64[4] n = {2, 4, 12, $1}> { y = Resize<mode = \"$0\", "
+                    "coordinate_transformation_mode = \"tf_crop_and_resize\", "
+                    "extrapolation_value = -7.5>(x, r, , n) }",
+                    mode, columns),
+                2e-6);
+    }
   }
 }
 

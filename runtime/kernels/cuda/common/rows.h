@@ -42,9 +42,11 @@ inline int PowerOfTwoFrom(int64_t n) {
   return power;
 }
 
-// A row of up to 256 vectors is processed by a warp or a part of one, a row of up to 4,096 by a
-// block, 8 vectors per thread. `extent` and `pitch` are at most kLongestRow.
-inline RowPlan PlanRows(const AxisLanes& lanes, int element_bytes) {
+// A row of up to 256 vectors is processed by a warp or a part of one, a longer one by a block, 8
+// vectors per thread. `extent` and `pitch` are at most kLongestRow.
+//   most_whole  threads for a row of whole vectors
+inline RowPlan PlanRows(const AxisLanes& lanes, int element_bytes,
+                        int most_whole = kMostRowThreads) {
   constexpr int kWarp = 32, kSmallBlock = 128, kMostVectors = 8;
   const int width = 16 / element_bytes;
   RowPlan plan;
@@ -55,7 +57,8 @@ inline RowPlan PlanRows(const AxisLanes& lanes, int element_bytes) {
   const bool starts_aligned = lanes.pitch % width == 0;
   plan.shape.reach = static_cast<int>(lanes.pitch) + (starts_aligned ? 0 : width - 1);
   const int64_t vectors = (plan.shape.reach + width - 1) / width;
-  plan.fits = vectors <= kMostRowThreads * kMostVectors;
+  const int most_threads = plan.shape.whole ? most_whole : kMostRowThreads;
+  plan.fits = vectors <= most_threads * kMostVectors;
   if (vectors <= 8 * kWarp) {
     plan.vectors = vectors <= kWarp ? 1 : vectors <= 4 * kWarp ? 4 : 8;
     plan.rows_at_once = vectors <= kWarp ? 4 : 1;

@@ -1,8 +1,9 @@
 // Resize in every mode. A first launch computes, in f64 as runtime/ops/resize_axis.cc does, the
 // inputs and weights for each index of each dim, because scales may be known only on the device.
 // The second one computes y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
-// copy. For images a thread processes some lanes of a column in several rows (resize_rows.cuh);
-// otherwise 16 bytes of an innermost dim that is not resized, or one element.
+// copy. For images a thread processes a vector of columns, or some lanes of a column, in several
+// rows (resize_columns.cuh, resize_rows.cuh); otherwise 16 bytes of an innermost dim that is not
+// resized, or one element.
 #include "runtime/kernels/cuda/move/resize.h"
 
 #include <algorithm>

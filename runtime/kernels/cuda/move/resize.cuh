@@ -16,8 +16,8 @@ template <typename W>
 struct TapTable {
   int* is_identity;  // a single number
   W* weights;        // [out, most_taps]
-  int* counts;       // [out]: number of taps with nonzero weight
   int* indices;      // [out, most_taps]
+  int* counts;       // [out]: number of taps with nonzero weight
 };
 
 inline constexpr int64_t kWeightsAt = 16;
@@ -30,8 +30,9 @@ int64_t TableBytes(const ResizeDim& dim) {
 template <typename W>
 __device__ __forceinline__ TapTable<W> TableAt(unsigned char* at, const ResizeDim& dim) {
   W* weights = reinterpret_cast<W*>(at + kWeightsAt);
-  int* counts = reinterpret_cast<int*>(weights + static_cast<int64_t>(dim.out) * dim.most_taps);
-  return {reinterpret_cast<int*>(at), weights, counts, counts + dim.out};
+  const int64_t taps = static_cast<int64_t>(dim.out) * dim.most_taps;
+  int* indices = reinterpret_cast<int*>(weights + taps);
+  return {reinterpret_cast<int*>(at), weights, indices, indices + taps};
 }
 
 struct ResizeParameters {
@@ -67,6 +68,47 @@ __device__ __forceinline__ Taps<W> TapsOf(const ResizeParameters& p, int d, int6
   const TapTable table = TableAt<W>(p.tables + p.table_at[d], dim);
   const int64_t at = o * dim.most_taps;
   return {table.indices + at, table.weights + at, table.counts[o], dim.in_stride};
+}
+
+using Resizes = void (*)(ResizeParameters);
+
+inline constexpr int kResizeThreads = 2048;  // wanted per multiprocessor
+
+// For threads that compute `lanes` elements in each of up to `most_rows` rows, dim `rows`: how
+// many, and the number of threads.
+inline void PlanRowGroups(ResizeParameters& p, int rows, int lanes, int most_rows) {
+  const int64_t wanted = int64_t{kResizeThreads} * p.multiprocessors;
+  const int extent = p.dims[rows].out;
+  const int64_t strips = p.count / lanes / extent;
+  p.rows_at_once = most_rows;
+  while (p.rows_at_once > 1 && strips * ((extent - 1) / p.rows_at_once + 1) < wanted) {
+    p.rows_at_once /= 2;
+  }
+  const int64_t groups = (extent - 1) / p.rows_at_once + 1;
+  p.row_groups = FastDivide<uint64_t>(groups);
+  p.count = strips * groups;
+}
+
+// Whether images and the dim `lanes` are unchanged.
+template <typename W>
+__device__ __forceinline__ bool IsAsPlanned(const ResizeParameters& p, int lanes) {
+  return *TableAt<W>(p.tables + p.table_at[0], p.dims[0]).is_identity != 0 &&
+         *TableAt<W>(p.tables + p.table_at[lanes], p.dims[lanes]).is_identity != 0;
+}
+
+// Asks L2 for the rows of x from `x` on that outputs [begin, end) of dim `rows` need: a thread
+// reads them one after the other. Not if most of the rows between them are not needed.
+template <typename W, typename T>
+__device__ __forceinline__ void PrefetchRows(const ResizeParameters& p, int rows, int begin,
+                                             int end, const T* x) {
+  const Taps<W> from = TapsOf<W>(p, rows, begin), to = TapsOf<W>(p, rows, end - 1);
+  if (from.count <= 0 || to.count <= 0) return;
+  const int first = from.indices[0], last = to.indices[to.count - 1];
+  if (last - first > 2 * (end - begin)) return;
+#pragma unroll 1
+  for (int row = first; row <= last; ++row) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(x + row * from.stride));
+  }
 }
 
 // Whether the innermost dim is copied, whole vectors at once.

@@ -1,19 +1,16 @@
 // Resize of the rows and columns of images, nearest and linear. A thread computes `lanes` of one
 // column in several rows: adjacent channels in channels-last, the same pixel of several channels in
-// rows. It reads the column's taps once, and keeps what it read of two rows of x, which adjacent
-// rows of y share.
+// rows that are no whole vectors (else resize_columns.cuh). It reads the column's taps once, and
+// keeps what it read of two rows of x, which adjacent rows of y share.
 #pragma once
 
 #include <vector>
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/move/resize.cuh"
+#include "runtime/kernels/cuda/move/resize_columns.cuh"
 
 namespace onnx_cudnn {
-
-using Resizes = void (*)(ResizeParameters);
-
-inline constexpr int kResizeThreads = 2048;  // wanted per multiprocessor
 
 // The dims of x: [images, rows, columns, lanes], or [images, lanes, rows, columns]. Images and
 // lanes are unchanged, unless scales that only the device knows say otherwise.
@@ -64,12 +61,6 @@ struct ResizeStrip {
     }
   }
 
-  // Whether images and lanes are unchanged.
-  template <typename W>
-  __device__ __forceinline__ static bool IsAsPlanned(const ResizeParameters& p) {
-    return *TableAt<W>(p.tables + p.table_at[0], p.dims[0]).is_identity != 0 &&
-           *TableAt<W>(p.tables + p.table_at[kLane], p.dims[kLane]).is_identity != 0;
-  }
   // Calls f(element of y, counted in the order of its dims) for each output.
   template <typename F>
   __device__ __forceinline__ void ForEachElement(const ResizeParameters& p, F f) const {
@@ -94,13 +85,16 @@ __global__ void __launch_bounds__(kBlock)
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (thread >= p.count) return;
   const Strip strip(p, static_cast<uint64_t>(thread));
-  if (!Strip::template IsAsPlanned<float>(p)) {
+  if (!IsAsPlanned<float>(p, Strip::kLane)) {
     strip.ForEachElement(p, [&](uint64_t e) { CopyNearest<Word>(p, e, /*is_wide=*/false); });
     return;
   }
   const Taps<float> column = TapsOf<float>(p, Strip::kColumn, strip.at[Strip::kColumn]);
   const Word* x = strip.template From<Word>(p) + column.indices[0] * column.stride;
   Word* y = strip.template To<Word>(p);
+  if constexpr (kLanesLast) {
+    PrefetchRows<float>(p, Strip::kRow, strip.at[Strip::kRow], strip.end, x);
+  }
   Word outside;
   memcpy(&outside, &p.outside_bits, sizeof(Word));
   Vector<Word, kLanes> held = {};
@@ -153,13 +147,17 @@ __global__ void __launch_bounds__(kBlock)
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (thread >= p.count) return;
   const Strip strip(p, static_cast<uint64_t>(thread));
-  if (!Strip::template IsAsPlanned<C>(p)) {
+  if (!IsAsPlanned<C>(p, Strip::kLane)) {
     strip.ForEachElement(p, [&](uint64_t e) { Interpolate<T, kFewDims, 1>(p, e); });
     return;
   }
   const Taps<C> column = TapsOf<C>(p, Strip::kColumn, strip.at[Strip::kColumn]);
   const T* x = strip.template From<T>(p);
   T* y = strip.template To<T>(p);
+  if (kLanesLast && column.count > 0) {
+    PrefetchRows<C>(p, Strip::kRow, strip.at[Strip::kRow], strip.end,
+                    x + column.indices[0] * column.stride);
+  }
   ResizeRow<C, kLanes> first, second;
 #pragma unroll 1
   for (int row = strip.at[Strip::kRow]; row < strip.end; ++row) {
@@ -202,17 +200,8 @@ inline bool TakesRows(const std::vector<ResizeDim>& dims, const ResizeOptions& o
 template <typename E, int kLanes, bool kLanesLast>
 Resizes ResizeRowsOf(ResizeParameters& p, ResizeKind kind) {
   using Strip = ResizeStrip<kLanes, kLanesLast>;
-  const int64_t wanted = int64_t{kResizeThreads} * p.multiprocessors;
-  const int rows = p.dims[Strip::kRow].out;
-  const int64_t strips = p.count / kLanes / rows;
-  p.rows_at_once = 8;
-  while (p.rows_at_once > 1 && strips * ((rows - 1) / p.rows_at_once + 1) < wanted) {
-    p.rows_at_once /= 2;
-  }
-  const int64_t groups = (rows - 1) / p.rows_at_once + 1;
-  p.row_groups = FastDivide<uint64_t>(groups);
+  PlanRowGroups(p, Strip::kRow, kLanes, 8);
   p.lane_groups = FastDivide<uint64_t>(p.dims[Strip::kLane].out / kLanes);
-  p.count = strips * groups;
   if (kind == ResizeKind::kNearest) return ResizeNearestRows<WordOf<sizeof(E)>, kLanes, kLanesLast>;
   if constexpr (kIsFloat<E>) return ResizeLinearRows<E, kLanes, kLanesLast>;
   return nullptr;  // the rules accept only nearest
@@ -223,6 +212,7 @@ template <typename E>
 Resizes PlanResizeRows(ResizeParameters& p, ResizeKind kind) {
   constexpr int kChannels = 4;
   if (p.may_be_wide) return ResizeRowsOf<E, kVectorBytes / sizeof(E), true>(p, kind);
+  if (HasVectorsOfColumns(p, kind, kVectorBytes / sizeof(E))) return PlanResizeColumns<E>(p, kind);
   if (p.dims[1].out % kChannels == 0) return ResizeRowsOf<E, kChannels, false>(p, kind);
   return ResizeRowsOf<E, 1, false>(p, kind);
 }

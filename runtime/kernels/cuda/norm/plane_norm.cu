@@ -2,10 +2,10 @@
 // planes by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
 //   columns   channels-last, one group per channel: a block holds adjacent channels of all pixels
-//   stream    channels-last and larger (plane_norm_stream.cu)
+//   stream    channels-last and larger: all blocks hold images together (plane_norm_stream.cu)
 //   parts     row-major and larger: moments of parts of planes, joined in a fixed tree to two
 //             factors per channel, which a third launch (affine.cu) applies
-// (Clusters that hold larger planes take twice as long as two reads: docs/measurements.md,
+// (Clusters that hold larger planes take twice as long as reading twice: docs/measurements.md,
 // 'Findings while kernels were built'.)
 #include "runtime/kernels/cuda/norm/plane_norm.h"
 
@@ -67,9 +67,13 @@ __device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
   }
 }
 
+// Twice as many if 64 registers per thread are enough.
+template <typename T, bool kWhole>
+constexpr int kMostPlaneThreads = kWhole && sizeof(T) < 8 ? 2 * kMostRowThreads : kMostRowThreads;
+
 // kWhole: rows.whole.
 template <typename T, int kRows, int kCount, bool kWhole>
-__global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 : 1)
+__global__ void __launch_bounds__(kMostPlaneThreads<T, kWhole>)
     PlaneNormRows(PlaneNormParameters p) {
   WaitForLaunchBefore();
   using C = ComputeOf<T>;
@@ -240,7 +244,7 @@ PlaneNormCalls PlaneNormOf(PlaneLanes lanes, const PlaneNormOptions& options,
   if (lanes.pitch == 0) {
     const int64_t extent = of_group * lanes.pixels;
     const AxisLanes rows{.outer = lanes.images * options.groups, .extent = extent, .pitch = extent};
-    const RowPlan plan = PlanRows(rows, sizeof(T));
+    const RowPlan plan = PlanRows(rows, sizeof(T), kMostPlaneThreads<T, true>);
     if (!plan.fits || options.joins_images) return InParts<T>(lanes, options, rows, slots, p);
     made.calls.push_back(RowsCall<T>(plan, p));
   } else {
