@@ -3,7 +3,7 @@
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
 #   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all.
-#   On request: wheel builds callers rivals loads triton detectors decoders
+#   On request: wheel builds callers rivals loads triton detectors decoders decode-caches
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); onnxruntime, if its CUDA wheel is installed or unpacked in PYTHONPATH (wheel_parts.sh brings it in parts); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -200,6 +200,15 @@ for part in $parts; do
       decode=(python3 decode.py --commit "$commit" --run "$run" --batches "${ONNX_CUDNN_DECODE_BATCHES:-1,16}")
       check decode 540 "${decode[@]}" --output "$out/decode-$run.json" --folder models/decoder
       check decode-int4 200 "${decode[@]}" --int4 --who onnx-cudnn --output "$out/decode-int4-$run.json" --folder models/decoder-int4
+      ;;
+    decode-caches) # only if requested: the same over several lengths of caches, by onnx-cudnn alone; at most four minutes each
+      export PYTHONPATH=$PWD/python
+      caches=(--cache "${ONNX_CUDNN_DECODE_CACHES:-1024,2048,4096,8192}" --batches "${ONNX_CUDNN_DECODE_BATCHES:-1,4,16}" --who onnx-cudnn --tune-budget 6 --seconds 0.3)
+      for bits in ${ONNX_CUDNN_DECODE_BITS:-fp16 int4}; do
+        [ "$bits" = int4 ] && four=(--int4) || four=()
+        check "decode-caches-$bits" 240 python3 decode.py --commit "$commit" --run "$run" "${caches[@]}" "${four[@]}" --plan-cache "$out/plans-decode-$run.json" \
+          --output "$out/decode-caches-$bits-$run.json" --folder "models/decoder${four:+-int4}"
+      done
       ;;
     loads) # only if requested: requests at random times over one GPU, and over all of the host
       for devices in 0 all; do

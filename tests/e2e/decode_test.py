@@ -19,6 +19,14 @@ class SessionOptions:
 def InferenceSession(path, options):
     raise RuntimeError("no session of " + options.precision + chr(10) + "at all")
 """
+DIMS = """
+import onnx
+class SessionOptions:
+    pass
+def InferenceSession(path, options):
+    keys = next(i for i in onnx.load(path, load_external_data=False).graph.input if i.name == "key_0")
+    raise RuntimeError(f"{keys.type.tensor_type.shape.dim[2].dim_value} {options.plan_cache}")
+"""
 
 
 class FiguresTest(unittest.TestCase):
@@ -37,7 +45,7 @@ class FiguresTest(unittest.TestCase):
 class RunTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        (self.folder / "decoder.data").touch()  # so that no model is made
+        (self.folder / "decoder.data").touch()  # so that no weights are made
 
     def run_it(self, *arguments):
         command = [sys.executable, ROOT / "tools/bench/decode.py", "--output", self.folder / "out.json", "--folder", self.folder, "--device", "cpu", *arguments]
@@ -58,6 +66,12 @@ class RunTest(unittest.TestCase):
         self.assertIn("nothing was measured", done.stderr)
         records = json.loads((self.folder / "out.json").read_text())
         self.assertEqual([(record["batch"], record["error"]) for record in records], [(batch, "RuntimeError: no session of fp16") for batch in (1, 2)])
+
+    def test_each_cache_has_a_graph_of_its_own(self):
+        (self.folder / "onnx_cudnn.py").write_text(DIMS)
+        self.run_it("--who", "onnx-cudnn", "--batches", "1", "--cache", "64,128", "--layers", "1", "--plan-cache", "plans.json")
+        records = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([(record["cache"], record["error"]) for record in records], [(cache, f"RuntimeError: {cache} plans.json") for cache in (64, 128)])
 
 
 if __name__ == "__main__":

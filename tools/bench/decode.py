@@ -92,6 +92,8 @@ def measure_ours(arguments, folder, batch, who):
     options = oc.SessionOptions()
     options.device, options.precision = arguments.device, "fp16"
     options.partitioner, options.tune_budget_s = arguments.partitioner, arguments.tune_budget
+    if arguments.plan_cache:
+        options.plan_cache = str(arguments.plan_cache)
     session = oc.InferenceSession(folder / f"{'decoder' if who == OURS else 'genai'}.onnx", options)
     place = "cuda" if arguments.device == "cuda" else "cpu"
 
@@ -123,7 +125,7 @@ def measure_ours(arguments, folder, batch, who):
             figures = measure(events_ms(lambda: binding.run(stream=stream)), batch, arguments.seconds)
     else:
         figures = measure(clock_ms(binding.run), batch, arguments.seconds)
-    return {**figures, "setup_s": setup_s, "graph_note": binding.graph_note, "commit": arguments.commit, "partitioner": arguments.partitioner}, logits
+    return {**figures, "setup_s": setup_s, "graph_note": binding.graph_note, "graph_captures": session.stats().graph_captures, "commit": arguments.commit, "partitioner": arguments.partitioner}, logits
 
 
 def torch_weights(arguments, folder):
@@ -261,8 +263,9 @@ def difference(found, expected):
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
-def measure_all(arguments, folder, shared, save):
-    records, expected = [], {}
+def measure_all(arguments, folder, shared, records, save):
+    """Adds the records for caches of arguments.cache tokens."""
+    expected = {}
     for who, batch in itertools.product(arguments.who, arguments.batches):
         if who == COPY and batch != arguments.batches[0]:
             continue
@@ -279,27 +282,33 @@ def measure_all(arguments, folder, shared, save):
                         "layers": arguments.layers, **record, **shared})
         print(json.dumps(records[-1]), file=sys.stderr, flush=True)
         save(records)
-    return records
 
 
 def make_model(arguments, folder):
+    """The graph for caches of arguments.cache tokens; the weights, which serve all of them, unless they are there."""
     options = ["--layers", str(arguments.layers), "--cache", str(arguments.cache), *(["--int4"] if arguments.int4 else [])]
     for what, file in (("graph", "decoder.onnx"), ("weights", "decoder.data")):
-        subprocess.run([sys.executable, decoder.__file__, what, folder / file, *options], check=True, stdout=subprocess.DEVNULL)
+        if what == "graph" or not (folder / file).exists():
+            subprocess.run([sys.executable, decoder.__file__, what, folder / file, *options], check=True, stdout=subprocess.DEVNULL)
     genai_decoder.write_graph(folder / "genai.onnx", arguments.layers, arguments.int4, "decoder.data")
+
+
+def numbers(text):
+    return [int(word) for word in text.split(",")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
     parser.add_argument("--who", type=lambda text: text.split(","), default=[OURS, GENAI, TORCH_SDPA, TORCH_WRITTEN, COPY])
-    parser.add_argument("--batches", type=lambda text: [int(word) for word in text.split(",")], default=[1, 16])
-    parser.add_argument("--cache", type=int, default=2048, help="tokens that a cache has room for")
+    parser.add_argument("--batches", type=numbers, default=[1, 16])
+    parser.add_argument("--cache", type=numbers, default=[2048], help="tokens that a cache has room for; several are measured one after the other")
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--int4", action="store_true", help="weights of layers in four bits, by onnx-cudnn alone")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--partitioner", choices=["greedy", "cost"], default="cost")
     parser.add_argument("--tune-budget", type=float, default=20)
+    parser.add_argument("--plan-cache", type=pathlib.Path, help="for onnx-cudnn: what is tuned once serves all caches")
     parser.add_argument("--seconds", type=float, default=1, help="duration of the back-to-back steps")
     parser.add_argument("--folder", type=pathlib.Path, help="where the model is, or is made; default: a temporary one")
     parser.add_argument("--commit", default="unknown", help="for our records: the commit that was built")
@@ -316,10 +325,12 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "decoder.data").exists():
-            make_model(arguments, folder)
-        records = measure_all(arguments, folder, {**about, "date": date, "run": arguments.run},
-                              lambda records: arguments.output.write_text(json.dumps(records, indent=1) + "\n"))
+        records = []
+        for cache in arguments.cache:
+            one = argparse.Namespace(**{**vars(arguments), "cache": cache})
+            make_model(one, folder)
+            measure_all(one, folder, {**about, "date": date, "run": arguments.run}, records,
+                        lambda records: arguments.output.write_text(json.dumps(records, indent=1) + "\n"))
     if all("error" in record for record in records):
         sys.exit("decode.py: nothing was measured")
 

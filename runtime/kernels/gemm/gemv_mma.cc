@@ -17,6 +17,7 @@ constexpr int64_t kMostRows = 16;
 constexpr int64_t kDepthMultiple = 8;  // elements of x in 16 bytes
 constexpr int64_t kMostExtent = 1 << 30;
 constexpr int kWideColumns = 64, kColumns = 32, kNarrowColumns = 16;
+constexpr int64_t kSmallestBlock = 32, k4BitStep = 128;  // of gemv_4bit.cu, along K
 constexpr Capability kMma = {.compute_capability = 80, .because = "mma.sync m16n8k16"};
 
 constexpr Rule kNotInFormula = {
@@ -207,6 +208,35 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
   return variants;
 }
 
+constexpr size_t kMost4BitVariants = 5;
+
+std::vector<std::string> Variants4Bit(const Unit& unit, const Target& target) {
+  const std::vector<Gemv4BitTile> tiles = Gemv4BitTiles(unit, target.info);
+  if (tiles.empty()) return Variants(unit, target);
+  std::vector<std::string> variants;
+  for (const Gemv4BitTile& tile : tiles) {
+    if (variants.size() < kMost4BitVariants) variants.push_back(tile.Text());
+  }
+  return variants;
+}
+
+// Of a block of threads: bytes of weights with their scales, and of the rows from L2, which are
+// faster by kL2Share.
+double TileUs(const Gemv4BitTile& tile, const Unit& unit, const DeviceInfo& info) {
+  constexpr double kBytesOfWeight = 0.5 + 2.0 / 32, kBytesOfElement = 2, kL2Share = 0.6;
+  constexpr double kClusterUs = 0.7;  // a guess, as is kL2Share
+  const Value& y = *unit.boundary.outputs[0];
+  const int64_t all = y.dim(y.rank() - 1), rows = y.elements() / all;
+  const int multiprocessors = std::max(info.multiprocessors, 1);
+  const double depth = static_cast<double>(DepthOf(ProductOf(unit.nodes))) / tile.split;
+  const int64_t blocks = (all + tile.columns - 1) / tile.columns * tile.split;
+  const auto rounds = static_cast<double>((blocks + multiprocessors - 1) / multiprocessors);
+  const double weights = tile.columns * CountProducts(unit.nodes) * kBytesOfWeight;
+  const double bytes =
+      rounds * depth * (weights + static_cast<double>(rows) * kBytesOfElement * kL2Share);
+  return bytes * multiprocessors / info.bytes_per_us + (tile.split > 1 ? kClusterUs : 0);
+}
+
 GrowthOptions Growth(const Unit&) { return {.forward = JoinsEpilogue}; }
 
 }  // namespace
@@ -262,6 +292,35 @@ std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int matrices, int
   return order;
 }
 
+std::string Gemv4BitTile::Text() const { return absl::StrCat(columns, " split=", split); }
+
+std::vector<Gemv4BitTile> Gemv4BitTiles(const Unit& unit, const DeviceInfo& info) {
+  const Node& product = ProductOf(unit.nodes);
+  if (Find4Bit(product).dequantize->attrs().Int("block_size", 0) < kSmallestBlock) return {};
+  const int64_t steps = (DepthOf(product) + k4BitStep - 1) / k4BitStep;
+  std::vector<Gemv4BitTile> tiles;
+  for (const int columns : {kNarrowColumns, kColumns, kWideColumns}) {
+    if (columns * CountProducts(unit.nodes) > kWideColumns) continue;
+    for (const int split : {1, 2, 4, 8}) {
+      const bool is_cluster = split > 1;
+      if (is_cluster && !CheckCapability(kClusters, info)) continue;
+      if (split <= std::max<int64_t>(steps, 1)) tiles.push_back({columns, split});
+    }
+  }
+  std::stable_sort(tiles.begin(), tiles.end(), [&](const Gemv4BitTile& a, const Gemv4BitTile& b) {
+    return TileUs(a, unit, info) < TileUs(b, unit, info);
+  });
+  return tiles;
+}
+
+std::optional<Gemv4BitTile> Gemv4BitTileOf(const Unit& unit, const DeviceInfo& info,
+                                           std::string_view text) {
+  for (const Gemv4BitTile& tile : Gemv4BitTiles(unit, info)) {
+    if (text.empty() || tile.Text() == text) return tile;
+  }
+  return std::nullopt;
+}
+
 // Products of up to 16 rows of f16 or bf16 with a constant matrix: Gemm and MatMul with one bias
 // per column, a residual, an activation and a Cast of the result; or two of the same rows, an
 // activation of the first times the second. Weights are stored in the order
@@ -279,12 +338,15 @@ Kernel GemvMmaKernel() {
 }
 
 // The same with weights that DequantizeLinear expands from INT4 or UINT4 in blocks along K: they
-// stay in four bits in memory, and are expanded in registers to what DequantizeLinear returns.
+// stay in four bits in memory. Blocks of 32 and more are multiplied as integers, in f32 by their
+// scale, and the blocks of a cluster may divide K; weights of smaller ones are expanded in
+// registers to what DequantizeLinear returns.
 Kernel Gemv4BitKernel() {
   Kernel kernel = GemvMmaKernel();
   kernel.fewest_bits_of_constants = 4;
   kernel.cores = Cores4Bit;
   kernel.takes = TakesProduct4Bit;
+  kernel.variants = Variants4Bit;
   return kernel;
 }
 

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/kernels/common/kernel.h"
 
@@ -35,5 +39,19 @@ GatedProducts FindGated(const Node& product);
 // The columns of results per block that there is code for, the best guess first. `matrices` is 2
 // for gated products.
 std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int matrices, int multiprocessors);
+
+// How weights of four bits in blocks of 32 and more along K are divided: the columns of results per
+// block of threads, and the blocks that divide the depth among them.
+struct Gemv4BitTile {
+  int columns, split;
+
+  std::string Text() const;
+};
+// The tiles that there is code for, the best guess first; none for smaller blocks along K, which
+// have the columns of GemvMmaColumns.
+std::vector<Gemv4BitTile> Gemv4BitTiles(const Unit& unit, const DeviceInfo& info);
+// The one of this text, "" being the first; nullopt: there is none.
+std::optional<Gemv4BitTile> Gemv4BitTileOf(const Unit& unit, const DeviceInfo& info,
+                                           std::string_view text);
 
 }  // namespace onnx_cudnn

@@ -1,8 +1,11 @@
 // Products of up to 16 rows on tensor cores: every type, number of rows, tile and epilogue, with
 // weights of 16 and 4 bits.
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/kernels/gemm/gemv_mma.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/run_op.h"
@@ -27,6 +30,7 @@ class GemvMmaCodeTest : public KernelsTest {
     int64_t size = 32;
     bool has_zeros = false;
     bool is_turned = true;  // the constant is [columns, depth]
+    int zero_step = 5;      // between neighbouring zero points; 0: all are 8
   };
   // Rows times a matrix of four bits.
   Value& Product4Bit(Value& x, int64_t columns, const Blocks& b) {
@@ -37,7 +41,8 @@ class GemvMmaCodeTest : public KernelsTest {
       auto* bytes = static_cast<uint8_t*>(tensor.mutable_raw());
       std::fill_n(bytes, tensor.bytes(), 0);
       for (int64_t i = 0; i < of[0] * of[1]; ++i) {
-        bytes[i / 2] |= static_cast<uint8_t>(i * step % 16 << (i % 2 * 4));
+        const int64_t number = step == 0 ? 8 : i * step % 16;
+        bytes[i / 2] |= static_cast<uint8_t>(number << (i % 2 * 4));
       }
       return tensor;
     };
@@ -45,7 +50,7 @@ class GemvMmaCodeTest : public KernelsTest {
     for (size_t i = 0; i < scales.size(); ++i) scales[i] = i % 3 == 0 ? 0.25 : i % 3;
     std::vector<Value*> inputs = {&graph_.AddConstant(numbers(dims(depth), 7)),
                                   &graph_.AddConstant(TensorOf(x.dtype(), dims(blocks), scales))};
-    if (b.has_zeros) inputs.push_back(&graph_.AddConstant(numbers(dims(blocks), 5)));
+    if (b.has_zeros) inputs.push_back(&graph_.AddConstant(numbers(dims(blocks), b.zero_step)));
     Value* w = &Op("DequantizeLinear", inputs,
                    {{"axis", int64_t{b.is_turned ? 1 : 0}}, {"block_size", b.size}});
     if (b.is_turned) w = &Op("Transpose", {w}, {{"perm", std::vector<int64_t>{1, 0}}});
@@ -57,7 +62,9 @@ class GemvMmaCodeTest : public KernelsTest {
     Op("Mul", {&up, &Op(activation, {&gate})});
   }
 
-  // Compares these variants of the Candidates of all Nodes with the reference.
+  // Compares these variants of the Candidates of all Nodes with the reference; kAllTiles: those of
+  // gemv_4bit.cu.
+  static constexpr const char* kAllTiles = "all tiles";
   std::string Compare(double tolerance = 0,
                       std::vector<const char*> variants = {"16", "32", "64"}) {
     const std::vector<Node*> order = graph_.TopologicalOrder();
@@ -73,7 +80,15 @@ class GemvMmaCodeTest : public KernelsTest {
       if (node->op() != "Gemm" && node->op() != "MatMul") continue;
       for (const Candidate& candidate : At(graph_, *node).candidates) {
         if (candidate.nodes != unit.nodes) continue;
-        for (const char* columns : variants) {
+        std::vector<std::string> texts(variants.begin(), variants.end());
+        if (texts[0] == kAllTiles) {
+          texts.clear();
+          for (const Gemv4BitTile& tile : Gemv4BitTiles(unit, target_.info)) {
+            texts.push_back(tile.Text());
+          }
+        }
+        if (texts.empty()) return "there are no tiles";
+        for (const std::string& columns : texts) {
           const KernelRequest request{unit, candidate, target_, columns};
           const std::string wrong = emulator::CompareWithReference(
               is_4bit ? CompileGemv4Bit(request) : CompileGemvMma(request), candidate, inputs,
@@ -215,14 +230,49 @@ TEST_F(GemvMmaCodeTest, FourBits) {
 TEST_F(GemvMmaCodeTest, GatedProductsOfFourBits) {
   for (const bool has_zeros : {false, true}) {
     for (const int64_t rows : {1, 9}) {
-      graph_ = Graph();
-      Value& x = Input(DType::kF16, {rows, 96});
-      Value& gate = Product4Bit(x, 37, {DType::kU4, 32, has_zeros});
-      Value& up = Product4Bit(x, 37, {DType::kU4, 32, has_zeros, /*is_turned=*/false});
-      Gate("Swish", gate, up);
-      EXPECT_EQ(Compare(4 * kRounding, {"16", "32"}), "") << has_zeros << " " << rows;
+      for (const std::vector<const char*>& variants :
+           {std::vector<const char*>{"16", "32"}, {kAllTiles}}) {
+        graph_ = Graph();
+        Value& x = Input(DType::kF16, {rows, 264});
+        Value& gate = Product4Bit(x, 37, {DType::kU4, 32, has_zeros});
+        Value& up = Product4Bit(x, 37, {DType::kU4, 32, has_zeros, /*is_turned=*/false});
+        Gate("Swish", gate, up);
+        EXPECT_EQ(Compare(4 * kRounding, variants), "") << has_zeros << " " << rows;
+      }
     }
   }
+}
+
+// Every tile with one and several blocks of a cluster, over more steps of K than blocks.
+TEST_F(GemvMmaCodeTest, FourBitsInTilesAndClusters) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const int64_t rows : {1, 8, 11}) {
+      for (const int zero_step : {0, 5}) {
+        graph_ = Graph();
+        Value& x = Input(dtype, {rows, 1032});
+        Product4Bit(x, 37, {DType::kU4, 32, /*has_zeros=*/true, /*is_turned=*/true, zero_step});
+        EXPECT_EQ(Compare(dtype == DType::kF16 ? 1e-3 : 8e-3, {kAllTiles}), "")
+            << NameOf(dtype) << " " << rows << " " << zero_step;
+      }
+    }
+  }
+}
+
+TEST_F(GemvMmaCodeTest, SignedFourBitsInTiles) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const bool has_zeros : {false, true}) {
+      graph_ = Graph();
+      Value& x = Input(dtype, {3, 136});
+      Product4Bit(x, 70, {DType::kI4, 64, has_zeros});
+      EXPECT_EQ(Compare(dtype == DType::kF16 ? 1e-3 : 8e-3, {kAllTiles}), "")
+          << NameOf(dtype) << " " << has_zeros;
+    }
+  }
+}
+
+TEST_F(GemvMmaCodeTest, BlocksWithoutTilesHaveTheOtherCode) {
+  Product4Bit(Input(DType::kF16, {1, 128}), 16, {DType::kU4, 16});
+  EXPECT_EQ(Compare(1e-3, {kAllTiles}), "there are no tiles");
 }
 
 TEST_F(GemvMmaCodeTest, FourBitsInBlocks) {
@@ -234,6 +284,12 @@ TEST_F(GemvMmaCodeTest, FourBitsInBlocks) {
       Value& y = Product4Bit(x, 18, {DType::kU4, block, true, is_turned});
       Op("Add", {&y, &r});
       EXPECT_EQ(Compare(1e-3), "") << block << " " << is_turned;
+      if (block < 32) continue;
+      graph_ = Graph();
+      Op("Add",
+         {&Product4Bit(Input(DType::kF16, {2, 776}), 18, {DType::kU4, block, true, is_turned}),
+          &Input(DType::kF16, {2, 18})});
+      EXPECT_EQ(Compare(1e-3, {kAllTiles}), "") << block << " " << is_turned;
     }
   }
 }

@@ -3,6 +3,7 @@
 // ONNX_CUDNN_RIVALS=FILE is set; the file receives a JSON list of
 // {"case", "batch", "form", "us"}.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "runtime/kernels/cuda/common/kernel_step.h"
 #include "runtime/kernels/cuda/norm/plane_norm_stream.h"
+#include "runtime/kernels/gemm/gemv_mma.h"
 #include "tests/gpu/conv/conv_gemm_cases.h"
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
@@ -66,6 +68,24 @@ class RivalsTest : public KernelTest {
       return !Describe(candidate).ends_with("last > last");
     });
     return found;
+  }
+
+  // A product with weights in blocks of 32 with zero points, all 8, as MatMulNBits is imported.
+  static Graph FourBitProduct(int64_t rows, int64_t depth, int64_t columns) {
+    Graph graph = GraphWithWeights(absl::Substitute(
+        "g (float16[$0,$1] x, uint4[$2,$1] q, float16[$2,$3] ws, uint4[$2,$3] z) => (y) "
+        "{ u = DequantizeLinear<axis = 1, block_size = 32>(q, ws, z) "
+        "w = Transpose<perm = [1,0]>(u) y = MatMul(x, w) }",
+        rows, depth, columns, depth / 32));
+    for (int i = static_cast<int>(graph.inputs().size()) - 1; i >= 0; --i) {
+      Value& input = *graph.inputs()[i];
+      if (input.dtype() != DType::kU4) continue;
+      HostTensor numbers = HostTensor::Allocate(input.dtype(), input.dims());
+      std::memset(numbers.mutable_raw(), 0x88, static_cast<size_t>(numbers.bytes()));
+      graph.ReplaceAllUses(input, graph.AddConstant(std::move(numbers)));
+      graph.RemoveInput(i);
+    }
+    return graph;
   }
 
   // Adds the kernel's code as a Step; `name` tells its form. Does nothing if the code is refused.
@@ -271,6 +291,30 @@ TEST_F(RivalsTest, DecodeProducts) {
           depth, columns));
       MeasureAll(absl::Substitute("decode $0x$1", depth, columns), rows, graph, "MatMul",
                  kEveryVariant);
+    }
+  }
+}
+
+// The same with weights of four bits: gemv_4bit in all its tiles, and the code of gemv_mma, which
+// expands weights to 16 bits, in its own.
+TEST_F(RivalsTest, DecodeProductsOfFourBits) {
+  for (const auto& [depth, columns] :
+       {std::pair{2048, 2048}, {2048, 3072}, {2048, 8192}, {8192, 2048}, {2048, 32000}}) {
+    for (const int64_t rows : {1, 4, 16}) {
+      const Graph graph = FourBitProduct(rows, depth, columns);
+      const std::vector<Candidate> ours = OfAllNodes(graph, "MatMul", target());
+      ASSERT_EQ(ours.size(), 1u);
+      const Unit unit = UnitOf(ours[0].nodes);
+      std::vector<std::string> tiles = {"16", "32", "64"};
+      for (const Gemv4BitTile& tile : Gemv4BitTiles(unit, target().info)) {
+        tiles.push_back(tile.Text());
+      }
+      std::vector<Form> forms;
+      for (const std::string& tile : tiles) {
+        Add(absl::StrCat("gemv_4bit ", tile), CompileGemv4Bit({unit, ours[0], target(), tile}),
+            forms);
+      }
+      Measure(absl::Substitute("decode int4 $0x$1", depth, columns), rows, ours[0], forms);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -97,18 +98,53 @@ void BindWeights(const Nodes& nodes, bool is_4bit, const Parameters& p, Operands
     }
     return matrices;
   };
+  ScaleOrder order = {.steps = p.blocks, .each = 1, .repeats = 1};
+  if (p.split > 0) {
+    const int run = kGemv4BitStep / p.scales_of_step;
+    order = {p.steps, p.scales_of_step, std::max((1 << p.log_block) / run, 1)};
+  }
   bind(offsetof(Parameters, w), PackGemv4Bit(matrices_of(0, p.depth)));
-  bind(offsetof(Parameters, scales), PackGemvScales(matrices_of(1, p.blocks)));
+  bind(offsetof(Parameters, scales), PackGemvScales(matrices_of(1, p.blocks), order));
   if (!Find4Bit(*nodes.products[0]).dequantize->has_input(2)) return;
-  bind(offsetof(Parameters, zeros), PackGemvZeros(matrices_of(2, p.blocks)));
+  Slot zeros = operands.Constant(PackGemvZeros(matrices_of(2, p.blocks), order));
+  if (p.split == 0) zeros.offset += kGemvZerosHeader;
+  call.Bind(offsetof(Parameters, zeros), zeros);
 }
 
-void Set4Bit(const Node& product, Parameters& p) {
+// Sets what weights of four bits need; `split` is 0 for the code of gemv_mma.cu.
+void Set4Bit(const Node& product, int split, Parameters& p) {
   const Node& from = *Find4Bit(product).dequantize;
   const auto block = static_cast<unsigned>(from.attrs().Int("block_size", 0));
   p.log_block = std::countr_zero(block);
   p.blocks = CeilDiv(p.depth, static_cast<int>(block));
   p.zero = from.input(0).dtype() == DType::kI4 ? 8 : 0;
+  p.split = split;
+  p.scales_of_step = block < kGemv4BitStep ? kGemv4BitRuns : 1;
+  p.steps = CeilDiv(p.depth, kGemv4BitStep);
+  if (split == 0) p.steps *= kGemv4BitStep / kGemvMma4BitStep;
+}
+
+// How a launch divides its work.
+struct Plan {
+  int tiles;  // per block
+  int warps;
+  LaunchShape shape;
+};
+
+Plan PlanOf(const Parameters& p, int columns, int multiprocessors) {
+  const int tiles = columns / kGemvMmaTile * p.matrices;
+  const int split = std::max(p.split, 1), groups = CeilDiv(p.rows, kGemvMmaRows);  // of rows
+  const int blocks = CeilDiv(p.columns, columns) * split;
+  int warps = WarpsOf(blocks, tiles, CeilDiv(p.steps, split), multiprocessors);
+  if (p.split > 0) warps = std::min(warps, Gemv4BitMostWarps(tiles, groups));
+  const int copies = warps + (split > 1 ? 1 : 0);  // of the sums
+  return {.tiles = tiles,
+          .warps = warps,
+          .shape = {.grid = {static_cast<unsigned>(blocks)},
+                    .block = {static_cast<unsigned>(warps * kWarp)},
+                    .shared_bytes =
+                        copies * tiles * groups * kSumsOfTile * static_cast<int>(sizeof(float)),
+                    .cluster = split}};
 }
 
 absl::StatusOr<KernelCode> Compile(const KernelRequest& request, bool is_4bit) {
@@ -123,21 +159,20 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, bool is_4bit) {
   p.columns = static_cast<int>(product.output(0).dims().back());
   p.rows = static_cast<int>(y.value->elements() / p.columns);
   p.depth = static_cast<int>(x.dims().back());
-  p.steps = CeilDiv(p.depth, is_4bit ? kGemv4BitStep : kGemvMmaStep);
-  if (is_4bit) Set4Bit(product, p);
+  p.steps = CeilDiv(p.depth, kGemvMmaStep);
   const int multiprocessors = request.target.info.multiprocessors;
   int columns = GemvMmaColumns(p.rows, p.columns, p.matrices, multiprocessors)[0];
-  if (!request.variant.empty() && !absl::SimpleAtoi(request.variant, &columns)) {
+  const std::optional<Gemv4BitTile> tile =
+      is_4bit ? Gemv4BitTileOf(request.unit, request.target.info, request.variant) : std::nullopt;
+  if (is_4bit) Set4Bit(product, tile.has_value() ? tile->split : 0, p);
+  if (tile.has_value()) {
+    columns = tile->columns;
+  } else if (!request.variant.empty() && !absl::SimpleAtoi(request.variant, &columns)) {
     return absl::InternalError(absl::StrCat("variant ", request.variant));
   }
-  const int tiles = columns / kGemvMmaTile * p.matrices, blocks = CeilDiv(p.columns, columns);
-  const int warps = WarpsOf(blocks, tiles, p.steps, multiprocessors);
-  const int groups = CeilDiv(p.rows, kGemvMmaRows);  // of rows
-  const LaunchShape shape{
-      .grid = {static_cast<unsigned>(blocks)},
-      .block = {static_cast<unsigned>(warps * kWarp)},
-      .shared_bytes = warps * tiles * groups * kSumsOfTile * static_cast<int>(sizeof(float))};
-  KernelCall call = GemvMmaCall(x.dtype(), is_4bit, tiles, shape, p);
+  const Plan plan = PlanOf(p, columns, multiprocessors);
+  KernelCall call = tile.has_value() ? Gemv4BitCall(x.dtype(), plan.tiles, plan.shape, p)
+                                     : GemvMmaCall(x.dtype(), is_4bit, plan.tiles, plan.shape, p);
   call.next_uses_pdl_at = offsetof(Parameters, next_uses_pdl);
   call.Bind(offsetof(Parameters, x), x.slot).Bind(offsetof(Parameters, y), y.slot);
   BindWeights(nodes, is_4bit, p, operands, call);

@@ -3,29 +3,20 @@
 // takes every few steps of K, and keeps the next kDepth steps in registers: a step is loaded when
 // the step in its place was used. The first are loaded before the preceding launch has written the
 // rows.
-#include "runtime/kernels/cuda/gemm/gemv_mma.h"
-
-#include "runtime/kernels/cuda/common/activation.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/common/mma.cuh"
-#include "runtime/kernels/cuda/common/vectors.cuh"
+#include "runtime/kernels/cuda/gemm/gemv_mma.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
 using Parameters = GemvMmaParameters;
-using Words = Vector<uint32_t, kVectorBytes / 4>;
 
 constexpr int kWarp = 32;
 constexpr int kOfLane = 8;                // of each 32 of K
 constexpr int kPairs = kGemvMmaTile / 2;  // of columns g and g + 8
 constexpr int kLoads = 4;                 // steps of one tile in flight per thread
 constexpr int kSums = kGemvMmaTile * kGemvMmaRows;
-
-__device__ __forceinline__ Words LoadWords(const void* base, int64_t piece) {
-  return LoadVector<kVectorBytes / 4>(static_cast<const uint32_t*>(base) +
-                                      piece * (kVectorBytes / 4));
-}
 
 // A lane's weights of one tile and step: 16-bit ones, packed as operands a.
 template <typename T>
@@ -69,7 +60,7 @@ __device__ __forceinline__ uint32_t Dequantized(__nv_bfloat16, uint32_t word, ui
 // 4-bit ones, with the scales and zero points of columns g and g + 8 in each 32 of K.
 template <typename T>
 struct Weights4 {
-  static constexpr int kStep = kGemv4BitStep;
+  static constexpr int kStep = kGemvMma4BitStep;
   Words piece;
   uint32_t scales[2];
   uint16_t zeros[2];
@@ -138,26 +129,6 @@ __device__ __forceinline__ void AddStep(const Parameters& p, const W (&weights)[
   }
 }
 
-// `other` is the sum of the second matrix.
-template <typename T>
-__device__ __forceinline__ void Finish(const Parameters& p, int row, int column, float sum,
-                                       float other) {
-  const int64_t at = static_cast<int64_t>(row) * p.columns + column;
-  if (p.rounds_product) sum = Rounded<T>(sum);
-  if (p.bias != nullptr) sum += Widen<float>(static_cast<const T*>(p.bias)[column]);
-  if (p.rounds_biased) sum = Rounded<T>(sum);
-  if (p.residual != nullptr) sum += Widen<float>(static_cast<const T*>(p.residual)[at]);
-  float y[1] = {Rounded<T>(sum)};
-  if (p.activation.kind != Activation::Kind::kNone) {
-    Activate<T>(p.activation, y);
-    y[0] = Rounded<T>(y[0]);
-  }
-  if (p.matrices == 2) y[0] = Rounded<T>(y[0] * Rounded<T>(other));
-  if (p.y_dtype == DType::kF32) static_cast<float*>(p.y)[at] = y[0];
-  if (p.y_dtype == DType::kF16) static_cast<Half*>(p.y)[at] = Narrow<Half>(y[0]);
-  if (p.y_dtype == DType::kBF16) static_cast<BHalf*>(p.y)[at] = Narrow<BHalf>(y[0]);
-}
-
 // Adds the sums of all warps in their order, and writes the results of the block.
 template <typename T, int kTiles, int kGroups>
 __device__ __forceinline__ void WriteResults(const Parameters& p, const float* partial) {
@@ -178,7 +149,7 @@ __device__ __forceinline__ void WriteResults(const Parameters& p, const float* p
       const float* from = partial + (group * 4 + element) * kWarp + lane;
       for (int w = 0; w < warps; ++w) sums[m] += from[w * kOfWarp];
     }
-    Finish<T>(p, row, column, sums[0], sums[1]);
+    FinishResult<T>(p, row, column, sums[0], sums[1]);
   }
 }
 

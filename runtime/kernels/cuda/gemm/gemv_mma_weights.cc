@@ -1,6 +1,8 @@
 #include "runtime/kernels/cuda/gemm/gemv_mma_weights.h"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +15,7 @@ namespace {
 constexpr int kLanes = 32;
 constexpr int kPairs = kGemvMmaTile / 2;  // of columns g and g + 8
 constexpr int kRun = 8;                   // of K, that a lane has of each 32
-constexpr int kRunsOfStep = kGemv4BitStep / kGemvMmaStep;
+constexpr int kRunsOfStep = kGemvMma4BitStep / kGemvMmaStep;
 
 using Sources = absl::Span<const HostTensor>;
 
@@ -36,7 +38,7 @@ uint32_t NibbleAt(const HostTensor& tensor, int64_t i) {
 }
 
 Derived Packed(const GemvMmaMatrices& matrices, std::string_view what, int64_t elements,
-               HostTensor (*make)(const GemvMmaMatrices&, Sources)) {
+               const std::function<HostTensor(const GemvMmaMatrices&, Sources)>& make) {
   Derived packed = {
       .recipe = absl::StrCat(what, " of ", matrices[0].columns, " by ", matrices[0].depth),
       .to = Format::RowMajor({elements}),
@@ -81,9 +83,14 @@ uint32_t WordOf(const GemvMmaMatrix& w, const HostTensor& source, int column, in
   return word;
 }
 
+// Whole steps of gemv_4bit.cu.
+int Steps4Bit(const GemvMmaMatrices& matrices) {
+  return CeilDiv(matrices[0].depth, kGemv4BitStep) * (kGemv4BitStep / kGemvMma4BitStep);
+}
+
 HostTensor PackNibbles(const GemvMmaMatrices& matrices, Sources sources) {
   const int tiles = TilesOf(matrices), count = static_cast<int>(matrices.size());
-  const int steps = CeilDiv(matrices[0].depth, kGemv4BitStep);
+  const int steps = Steps4Bit(matrices);
   HostTensor made = HostTensor::Allocate(DType::kU32, {int64_t{tiles} * steps * kLanes * 4});
   auto* to = static_cast<uint32_t*>(made.mutable_raw());
   for (int tile = 0; tile < tiles; ++tile) {
@@ -91,7 +98,7 @@ HostTensor PackNibbles(const GemvMmaMatrices& matrices, Sources sources) {
       for (int i = 0; i < kLanes * kRunsOfStep * 2; ++i) {
         const int lane = i / 4, run = i / 2 % 2, upper = i % 2;
         const int column = tile / count * kGemvMmaTile + lane / 4 + upper * kPairs;
-        const int k = step * kGemv4BitStep + run * kGemvMmaStep + lane % 4 * kRun;
+        const int k = step * kGemvMma4BitStep + run * kGemvMmaStep + lane % 4 * kRun;
         *to++ = WordOf(matrices[tile % count], sources[tile % count], column, k);
       }
     }
@@ -99,35 +106,65 @@ HostTensor PackNibbles(const GemvMmaMatrices& matrices, Sources sources) {
   return made;
 }
 
-// `at(source, i)` is an element as an E.
+int64_t PairElements(const GemvMmaMatrices& m, const ScaleOrder& order) {
+  return int64_t{TilesOf(m)} * order.steps * order.each * kGemvMmaTile;
+}
+
+// Writes `to`; `at(source, i)` is an element as an E.
 template <typename E, typename F>
-HostTensor PackPairs(const GemvMmaMatrices& matrices, Sources sources, DType dtype, const F& at) {
+void PackPairs(const GemvMmaMatrices& matrices, Sources sources, const ScaleOrder& order,
+               const F& at, E* to) {
   const int tiles = TilesOf(matrices), count = static_cast<int>(matrices.size());
-  HostTensor made =
-      HostTensor::Allocate(dtype, {int64_t{tiles} * matrices[0].depth * kGemvMmaTile});
-  auto* to = static_cast<E*>(made.mutable_raw());
   for (int tile = 0; tile < tiles; ++tile) {
     const GemvMmaMatrix& m = matrices[tile % count];
     const HostTensor& source = sources[tile % count];
-    for (int block = 0; block < m.depth; ++block) {
-      for (int i = 0; i < kGemvMmaTile; ++i) {
-        const int column = tile / count * kGemvMmaTile + i / 2 + i % 2 * kPairs;
-        *to++ = column < m.columns ? static_cast<E>(at(source, IndexOf(m, column, block))) : E{0};
+    for (int step = 0; step < order.steps; ++step) {
+      for (int i = 0; i < kGemvMmaTile * order.each; ++i) {
+        const int pair = i / 2 / order.each, of_step = i / 2 % order.each;
+        const int column = tile / count * kGemvMmaTile + pair + i % 2 * kPairs;
+        const int block = (step * order.each + of_step) / order.repeats;
+        *to++ =
+            Has(m, column, block) ? static_cast<E>(at(source, IndexOf(m, column, block))) : E{0};
       }
     }
   }
+}
+
+HostTensor PackScales(const GemvMmaMatrices& m, Sources sources, const ScaleOrder& order) {
+  HostTensor made = HostTensor::Allocate(sources[0].dtype(), {PairElements(m, order)});
+  PackPairs(
+      m, sources, order,
+      [](const HostTensor& source, int64_t i) {
+        return static_cast<const uint16_t*>(source.raw())[i];
+      },
+      static_cast<uint16_t*>(made.mutable_raw()));
   return made;
 }
 
-HostTensor PackScales(const GemvMmaMatrices& matrices, Sources sources) {
-  return PackPairs<uint16_t>(matrices, sources, sources[0].dtype(),
-                             [](const HostTensor& source, int64_t i) {
-                               return static_cast<const uint16_t*>(source.raw())[i];
-                             });
+// The one zero point of all blocks, or kGemvZerosDiffer.
+uint32_t CommonZero(const GemvMmaMatrices& m, Sources sources) {
+  const uint32_t first = NibbleAt(sources[0], 0);
+  for (const HostTensor& source : sources) {
+    for (int64_t i = 0; i < int64_t{m[0].columns} * m[0].depth; ++i) {
+      if (NibbleAt(source, i) != first) return kGemvZerosDiffer;
+    }
+  }
+  return first;
 }
 
-HostTensor PackZeros(const GemvMmaMatrices& matrices, Sources sources) {
-  return PackPairs<uint8_t>(matrices, sources, DType::kU8, NibbleAt);
+HostTensor PackZeros(const GemvMmaMatrices& m, Sources sources, const ScaleOrder& order) {
+  HostTensor made = HostTensor::Allocate(DType::kU8, {kGemvZerosHeader + PairElements(m, order)});
+  auto* bytes = static_cast<uint8_t*>(made.mutable_raw());
+  std::memset(bytes, 0, kGemvZerosHeader);
+  const uint32_t common = CommonZero(m, sources);
+  std::memcpy(bytes, &common, sizeof(common));
+  PackPairs(m, sources, order, NibbleAt, bytes + kGemvZerosHeader);
+  return made;
+}
+
+std::string NameOf(std::string_view what, const ScaleOrder& order) {
+  return absl::StrCat(what, " in pairs, ", order.steps, " by ", order.each, ", each ",
+                      order.repeats, " times,");
 }
 
 }  // namespace
@@ -139,17 +176,20 @@ Derived PackGemvMma(const GemvMmaMatrices& w) {
 }
 
 Derived PackGemv4Bit(const GemvMmaMatrices& w) {
-  const int64_t steps = CeilDiv(w[0].depth, kGemv4BitStep);
-  return Packed(w, "4-bit operands of mma.sync", TilesOf(w) * steps * kLanes * 4, PackNibbles);
+  return Packed(w, "4-bit operands of mma.sync in steps of 128",
+                int64_t{TilesOf(w)} * Steps4Bit(w) * kLanes * 4, PackNibbles);
 }
 
-Derived PackGemvScales(const GemvMmaMatrices& m) {
-  return Packed(m, "scales in pairs", int64_t{TilesOf(m)} * m[0].depth * kGemvMmaTile, PackScales);
+Derived PackGemvScales(const GemvMmaMatrices& m, const ScaleOrder& order) {
+  return Packed(
+      m, NameOf("scales", order), PairElements(m, order),
+      [order](const GemvMmaMatrices& w, Sources sources) { return PackScales(w, sources, order); });
 }
 
-Derived PackGemvZeros(const GemvMmaMatrices& m) {
-  return Packed(m, "zero points in pairs", int64_t{TilesOf(m)} * m[0].depth * kGemvMmaTile,
-                PackZeros);
+Derived PackGemvZeros(const GemvMmaMatrices& m, const ScaleOrder& order) {
+  return Packed(
+      m, NameOf("zero points", order), kGemvZerosHeader + PairElements(m, order),
+      [order](const GemvMmaMatrices& w, Sources sources) { return PackZeros(w, sources, order); });
 }
 
 }  // namespace onnx_cudnn
