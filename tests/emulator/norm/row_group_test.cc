@@ -141,7 +141,7 @@ TEST_F(RowGroupCodeTest, MaskedSoftmax) {
 
 // A thread holds more elements of long or many rows: whole vectors, and rows that start anywhere.
 TEST_F(RowGroupCodeTest, ManyRows) {
-  compiled_for_.info.multiprocessors = 1;
+  compiled_for_.info.l2_bytes = 65'536;
   for (const auto& [dtype, type] : kTypes) {
     for (const int columns : {128, 264, 300, 1000, 1001, 2055, 4104, 4105}) {
       const int most = 16'384;  // which threads of 8 elements compute
@@ -174,14 +174,14 @@ TEST_F(RowGroupCodeTest, ManyRowsTakeFewerThreads) {
     return code->calls[0].shape.grid.x;
   };
   EXPECT_EQ(blocks(), 20u);
-  compiled_for_.info.multiprocessors = 1;
+  compiled_for_.info.l2_bytes = 65'536;
   EXPECT_EQ(blocks(), 5u);  // a warp a row
 }
 
 // Masks of batches, heads, queries and keys, and of several of them.
 TEST_F(RowGroupCodeTest, MasksThatBroadcast) {
-  for (const int multiprocessors : {132, 1}) {
-    compiled_for_.info.multiprocessors = multiprocessors;
+  for (const int64_t l2_bytes : {60'000'000, 65'536}) {
+    compiled_for_.info.l2_bytes = l2_bytes;
     for (const auto& [dtype, type] : kTypes) {
       for (const int columns : {1, 3, 197, 1000}) {
         for (const char* dims : {"[2,1,1,$]", "[1,3,3,$]", "[3,$]", "[2,3,3,1]", "[2,1,3,$]"}) {

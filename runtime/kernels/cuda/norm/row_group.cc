@@ -215,14 +215,14 @@ class Builder {
 };
 
 // The most elements of a thread. Many suit rows of whose loads few would be in flight together; few
-// suit fewer rows than fill the device, and short ones, whose accesses would lie apart.
+// suit rows that are in L2 (6,304 of 768 in f16 take 12.7 µs, with many 13.6), and short ones,
+// whose accesses would lie apart.
 int LanesOf(const Dims& dims, const RowGroupSum& sum, const DeviceInfo& info) {
-  constexpr int64_t kManyElements = 16'384;  // of a multiprocessor; at 8 a thread it holds 4,096
   constexpr int64_t kWholeColumns = 128, kColumns = 256, kBlockColumns = 4096;
   const int64_t columns = dims.back();
   if (sum.addends == 0) return kRowGroupLanes;
   const bool is_long = columns > (columns % kRowGroupLanes == 0 ? kWholeColumns - 1 : kColumns);
-  const bool is_many = ElementsOf(dims) > kManyElements * info.multiprocessors;
+  const bool is_many = ElementsOf(dims) > info.l2_bytes / 4;  // half of it in 16 bits
   return columns > kBlockColumns || (is_long && is_many) ? kWideRowGroupLanes : kRowGroupLanes;
 }
 
