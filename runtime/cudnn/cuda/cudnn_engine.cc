@@ -283,7 +283,8 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal, bool create
   RETURN_IF_ERROR(LoadCudnn());
   auto handles = std::make_unique<CudnnHandles>(ordinal);
   if (creates_handle) RETURN_IF_ERROR(handles->Create());
-  // The first plan reads the device's properties, which takes 17 ms, while other Steps are compiled.
+  // The first plan reads the device's properties, which takes 17 ms, while other Steps are
+  // compiled.
   return std::make_unique<CudnnEngine>(std::move(handles), std::nullopt, std::move(compilers));
 }
 
