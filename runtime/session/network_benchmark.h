@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<NetworkTime>> TimeNetworks(
 
 // The Program that a search strategy found.
 struct StrategyProgram {
-  const SearchStrategy* strategy;
+  const SearchStrategy* strategy = nullptr;
   std::shared_ptr<const Program> program;
 };
 struct StrategyResult {

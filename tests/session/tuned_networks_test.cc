@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
@@ -100,7 +101,7 @@ class TunedNetworksTest : public testing::Test {
   // The partitions of a Session's Program: number, nodes, engine, variant, ops.
   static std::vector<std::string> PartitionsOf(std::string_view text, SessionOptions options,
                                                Open open) {
-    if (text == kRow) options.pins = kNotOnTheHost;
+    if (text == kRow) absl::StrAppend(&options.pins, kNotOnTheHost);
     std::vector<float> x(kN);
     std::iota(x.begin(), x.end(), -3.0f);
     absl::StatusOr<Session> session = SessionMaker::Make(text, options, open());
@@ -124,16 +125,23 @@ class TunedNetworksTest : public testing::Test {
                            .tune_budget_s = 60,
                            .plan_cache = folder.path("plans.json")};
     const std::vector<std::string> tuned = PartitionsOf(text, options, open);
-    const auto plans = ReadPlanFile(options.plan_cache);
-    EXPECT_TRUE(plans.ok()) << plans.status();
-    if (!plans.ok()) return tuned;
-    for (const auto& [key, entry] : plans->entries) {
-      if (entry.engine == "network") strategy_ = entry.variant;
-    }
+    for (const PlanEntry& entry : NetworksIn(options.plan_cache)) strategy_ = entry.variant;
     EXPECT_EQ(PartitionsOf(text, options, open), tuned) << text;
     options.tune_budget_s = 0;
     EXPECT_EQ(PartitionsOf(text, options, open), tuned) << text;
     return tuned;
+  }
+
+  // The entries of whole networks in a plan cache.
+  static std::vector<PlanEntry> NetworksIn(const std::string& path) {
+    std::vector<PlanEntry> networks;
+    const auto plans = ReadPlanFile(path);
+    EXPECT_TRUE(plans.ok()) << plans.status();
+    if (!plans.ok()) return networks;
+    for (const auto& [key, entry] : plans->entries) {
+      if (entry.engine == "network") networks.push_back(entry);
+    }
+    return networks;
   }
 
   static absl::StatusOr<OpenedDevice> Over(EngineList engines) {
@@ -189,6 +197,45 @@ TEST_F(TunedNetworksTest, TheUntunedNetworkIsKeptIfItIsFaster) {
   for (const std::string& partition : tuned) {
     EXPECT_TRUE(absl::StrContains(partition, " kernel 0 ")) << partition;
   }
+}
+
+// Its recorded time is that of another clock.
+TEST_F(TunedNetworksTest, AKnownNetworkRacesAgain) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 60,
+                         .plan_cache = folder.path("plans.json")};
+  const std::vector<std::string> fast = PartitionsOf(kRow, options, OpenSlowerTogether);
+  PlanEntry known = NetworksIn(options.plan_cache).at(0);
+  SessionOptions slow = options;
+  slow.plan_cache = folder.path("slow.json");
+  slow.pins = "forbid kernel a\nforbid kernel b\nforbid kernel y\n";
+  EXPECT_NE(PartitionsOf(kRow, slow, OpenSlowerTogether), fast);
+  known.saved = absl::StrReplaceAll(NetworksIn(slow.plan_cache).at(0).saved, {{"complete\n", ""}});
+  known.variant = "cost";
+  known.us = 1e-3;
+  const auto cache = PlanCache::Open(options.plan_cache).value();
+  cache->Put(known);
+  ASSERT_TRUE(cache->Save().ok());
+  EXPECT_NE(PartitionsOf(kRow, {.partitioner = options.partitioner, .plan_cache = options.plan_cache},
+                         OpenSlowerTogether),
+            fast);
+  EXPECT_EQ(PartitionsOf(kRow, options, OpenSlowerTogether), fast);
+  EXPECT_GT(NetworksIn(options.plan_cache).at(0).us, 1e3);
+  options.tune_budget_s = 0;
+  EXPECT_EQ(PartitionsOf(kRow, options, OpenSlowerTogether), fast);
+}
+
+TEST_F(TunedNetworksTest, TheUntunedNetworkIsTimedByTheNextStart) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 1e-9,
+                         .plan_cache = folder.path("plans.json")};
+  PartitionsOf(kRow, options, OpenSlowerTuned);
+  ASSERT_NE(NetworksIn(options.plan_cache).at(0).variant, "untuned");
+  options.tune_budget_s = 60;
+  PartitionsOf(kRow, options, OpenSlowerTuned);
+  EXPECT_EQ(NetworksIn(options.plan_cache).at(0).variant, "untuned");
 }
 
 TEST_F(TunedNetworksTest, ATinyBudgetEndsInTime) {
