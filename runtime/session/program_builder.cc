@@ -217,10 +217,9 @@ absl::StatusOr<std::vector<std::string>> ProgramBuilder::SearchAll(const Graph& 
   return covers;
 }
 
-absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const ProgramTable::Key& key,
-                                                                      const Graph& bound,
-                                                                      const std::string& network,
-                                                                      const Pricing& pricing) const {
+absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
+    const ProgramTable::Key& key, const Graph& bound, const std::string& network,
+    const Pricing& pricing) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> covers, SearchAll(bound, pricing));
   std::vector<StrategyProgram> programs;
   std::set<std::string_view> seen = {""};  // nothing was measured

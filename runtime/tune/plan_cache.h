@@ -81,8 +81,8 @@ class PlanCache {
   // The failed Variants of a signature.
   std::vector<FailedVariant> Failed(const std::string& device, const std::string& signature) const;
   void PutFailed(FailedVariant failed);
-  // Adds the entries that another process wrote to its copy of this cache; for equal keys the faster
-  // entry is kept, but its whole networks replace those here, as Put does.
+  // Adds the entries that another process wrote to its copy of this cache; for equal keys the
+  // faster entry is kept, but its whole networks replace those here, as Put does.
   absl::Status Add(const std::string& path);
   // Adds entries without a need to Save; for equal keys the faster entry is kept.
   void AddEntries(PlanFile file);

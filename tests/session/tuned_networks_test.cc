@@ -217,9 +217,10 @@ TEST_F(TunedNetworksTest, AKnownNetworkRacesAgain) {
   const auto cache = PlanCache::Open(options.plan_cache).value();
   cache->Put(known);
   ASSERT_TRUE(cache->Save().ok());
-  EXPECT_NE(PartitionsOf(kRow, {.partitioner = options.partitioner, .plan_cache = options.plan_cache},
-                         OpenSlowerTogether),
-            fast);
+  EXPECT_NE(
+      PartitionsOf(kRow, {.partitioner = options.partitioner, .plan_cache = options.plan_cache},
+                   OpenSlowerTogether),
+      fast);
   EXPECT_EQ(PartitionsOf(kRow, options, OpenSlowerTogether), fast);
   EXPECT_GT(NetworksIn(options.plan_cache).at(0).us, 1e3);
   options.tune_budget_s = 0;
