@@ -138,7 +138,7 @@ def is_cached_start(record):
 
 def full_table(records):
     """Lines of Markdown: a row a model, precision, batch and program. Milliseconds of a run alone, from its call on and on the device, and of one among many
-    back to back, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
+    back to back with its joules where the GPU counted them, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
     rows, cached = {}, {}  # by (model, precision, batch), ours first
     for record in records:
         cell = (record["model"], record["precision"], record["batch"])
@@ -151,8 +151,9 @@ def full_table(records):
         again = cached.get((model, precision, batch)) if name == OURS + ", tuned" else None
         times = [f"{ms:.3f}" if ms else "" for ms in (record["median_ms"], on_device(record), sustained_ms(record))]
         rate = record["images_per_s"]
-        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
-    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "set-up s", "from its cache ms", "cached start s"]
+        joules = record.get("joules")
+        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", f"{joules:.3f}" if joules else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
+    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "J per run", "set-up s", "from its cache ms", "cached start s"]
     return [described(records), timed_how(records), "", *table_lines(heads, lines)]
 
 
