@@ -168,7 +168,7 @@ class PeersTest(unittest.TestCase):
             self.assertIsNone(self.control(expected_ms)[1], expected_ms)
         self.assertEqual(self.control(0.24)[1], "resnet50 at batch 1 takes 0.2500 ms, not within 3% of 0.24")
         self.assertIsNotNone(self.control(0.26)[1])
-        self.assertEqual(self.control(0)[0], {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.25, "run": "r"})
+        self.assertEqual(self.control(0)[0], {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.25, "run": "r", "control": True})
 
     def test_a_run_without_its_control_cell_is_void(self):
         self.bench("#!/bin/sh\necho no memory >&2\nexit 6\n")
