@@ -39,11 +39,11 @@ check() {
   return 1
 }
 
-# make_models NAME...: those of models/make.py that are not there
+# make_models NAME[-SIZE]...: those of models/make.py that are not there
 make_models() {
-  local name
-  for name in "$@"; do
-    [ -f "models/$name.onnx" ] || check "make-$name" 100 python3 models/make.py "$name" --output "models/$name.onnx"
+  local model
+  for model in "$@"; do
+    [ -f "models/$model.onnx" ] || check "make-$model" 100 python3 models/make.py "${model%-*}" --size "$(expr "$model" : '.*-\([0-9]*\)$' '|' 224)" --output "models/$model.onnx"
   done
 }
 

@@ -60,7 +60,7 @@ class GpuScriptTest(unittest.TestCase):
 
     def test_the_family_is_made_and_timed_beside_a_peer(self):
         calls = self.calls("family", ONNX_CUDNN_FAMILY="resnet34,resnet50-192", ONNX_CUDNN_FAMILY_BATCHES="3,17,64")
-        self.assertIn("make.py resnet50-192 --output models/resnet50-192.onnx", calls)
+        self.assertIn("make.py resnet50 --size 192 --output models/resnet50-192.onnx", calls)
         [timed] = [call for call in calls if call.startswith("peers.py ")]
         for words in ("--who onnx-cudnn,torch-graph", "--models resnet34,resnet50-192", "--batches 3,17,64", "--tune-budget 8"):
             self.assertIn(words, timed)
