@@ -120,7 +120,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   std::optional<UntimedPricer> untimed;
   if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
   std::optional<UntunedPricer> untuned;
-  if (strategy.is_untuned && pricer != nullptr) pricer = &untuned.emplace(*pricing.tuner);
+  if (strategy.is_untuned && pricer != nullptr) {
+    pricer = &untuned.emplace(*pricing.tuner, pricing.untuned_until);
+  }
   BuildOptions options = OptionsFor(key);
   options.cover = cover;
   options.saves_cover = pricing.benchmarks_networks;
@@ -223,21 +225,33 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
   ASSIGN_OR_RETURN(const std::vector<std::string> covers, SearchAll(bound, pricing));
   std::vector<StrategyProgram> programs;
   std::set<std::string_view> seen = {""};  // nothing was measured
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(const StrategyProgram known, BuildKnown(key, network, pricing));
   if (known.program != nullptr) {
     programs.push_back(known);
     if (!known.strategy->is_untuned) seen.insert(known.program->cover);
   }
+  // Another one is built, and then each is made ready to run, in about half of that time.
+  absl::Duration longest = absl::Now() - start;
+  const auto is_late = [&] {
+    return absl::Now() + longest + programs.size() * (longest / 2) > pricing.until;
+  };
   for (size_t i = 0; i < covers.size(); ++i) {
     if (!seen.insert(covers[i]).second) continue;
-    if (!programs.empty() && absl::Now() > pricing.until) break;
+    if (!programs.empty() && is_late()) break;
     const SearchStrategy& strategy = SearchStrategies()[i];
+    const absl::Time begin = absl::Now();
     ASSIGN_OR_RETURN(ProgramPtr program,
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
+    longest = std::max(longest, absl::Now() - begin);
     programs.push_back({&strategy, std::move(program)});
   }
-  if (!programs.empty() && absl::Now() > pricing.until) return programs;
-  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
+  if (!programs.empty() && is_late()) return programs;
+  Pricing in_time = pricing;
+  if (!programs.empty()) in_time.untuned_until = pricing.until;
+  absl::StatusOr<ProgramPtr> built = BuildBy(Untuned(), options_.streams, key, in_time);
+  if (absl::IsDeadlineExceeded(built.status())) return programs;
+  ASSIGN_OR_RETURN(ProgramPtr untuned, std::move(built));
   const bool is_tuned =
       std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
         return SameCandidates(*tuned.program, *untuned, device_.target()) &&

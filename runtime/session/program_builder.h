@@ -29,8 +29,9 @@ struct Pricing {
   PlanCache* plan_cache = nullptr;  // records the fastest search strategy; only with a tuner
   // Called before pricing Candidates that `tuner` has not measured; empty: never.
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
-  bool benchmarks_networks = false;           // whole networks are timed in this process
-  absl::Time until = absl::InfiniteFuture();  // when timing them should end
+  bool benchmarks_networks = false;                   // whole networks are timed in this process
+  absl::Time until = absl::InfiniteFuture();          // when timing them should end
+  absl::Time untuned_until = absl::InfiniteFuture();  // as for UntunedPricer
   // Does without AvoidedByQuickPrograms where other Engines of the device serve.
   bool is_quick = false;
   BuildTimes* times = nullptr;  // receives the times of the parts

@@ -236,6 +236,36 @@ TEST_F(TunerTest, WhereItsTimeIsOverACallLeavesOutWhatItHasNotCompiled) {
   EXPECT_NE((*tuner.Choose(All(candidates))).back().compiled.step(), nullptr);
 }
 
+// Its second batch of eight would take as long as the first.
+TEST_F(TunerTest, TimingEndsWithinABatch) {
+  const LateEngine engine("fake", {{.ms = 20}});
+  target_.engines = {&engine};
+  const std::vector<Candidate> candidates = Relus(graph_, 16, engine, target_);
+  const std::unique_ptr<PlanCache> other = *PlanCache::Open("");
+  Tuner first(target_, *device_, *other, {.budget_s = kPlenty});
+  const std::vector<const Candidate*> all = All(candidates);
+  ASSERT_TRUE(first.Choose(absl::MakeConstSpan(all).first(8)).ok());
+  const double each_s = first.stats().seconds / 8;
+  Tuner tuner(target_, *device_, *cache_,
+              {.budget_s = kPlenty, .until = absl::Now() + absl::Seconds(9.5 * each_s)});
+  const absl::StatusOr<std::vector<Choice>> choices = tuner.Choose(all);
+  ASSERT_TRUE(choices.ok()) << choices.status();
+  EXPECT_GE(Measured(*choices), 8);
+  EXPECT_LT(Measured(*choices), 16);
+  EXPECT_TRUE(tuner.RanOut());
+}
+
+TEST_F(TunerTest, FirstVariantsEndInTime) {
+  const LateEngine engine("fake", {{.compile_ms = 1}});
+  target_.engines = {&engine};
+  const std::vector<Candidate> candidates = Relus(graph_, 4, engine, target_);
+  const Tuner tuner(target_, *device_, *cache_, {});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(tuner.First(All(candidates), absl::Now()).status()));
+  EXPECT_EQ(engine.compiled, 0);
+  EXPECT_TRUE(tuner.First(All(candidates)).ok());
+  EXPECT_EQ(engine.compiled, 4);
+}
+
 // A first batch took long: the rest of the budget seems to suffice for one signature.
 TEST_F(TunerTest, NearTheEndOfTheBudgetSeveralSignaturesCompileSideBySide) {
   const LateEngine engine("fake", {{.ms = 80}});
