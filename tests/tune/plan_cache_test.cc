@@ -204,32 +204,6 @@ TEST_F(PlanCacheTest, TwoWritersKeepBothAndTheFaster) {
   EXPECT_EQ(file.entries.at({"h200", "faster in second"}).us, 1.5);
 }
 
-PlanEntry Network(double us) {
-  PlanEntry entry = Entry("network of 3 nodes", us);
-  entry.engine = "network";
-  return entry;
-}
-
-// The recorded time of the one before may be that of a clock which is not held under load.
-TEST_F(PlanCacheTest, ANetworkThatWasTimedAgainReplacesAFasterOne) {
-  const std::pair<std::string, std::string> key = {"h200", "network of 3 nodes"};
-  Write(path_, {Network(1)});
-  Write(path_, {Network(2)});
-  EXPECT_EQ(Read().entries.at(key).us, 2);
-  const std::string workers = folder_.path("worker.json");
-  const auto cache = *PlanCache::Open(path_);
-  ASSERT_TRUE(cache->WriteTo(workers).ok());
-  Write(workers, {Network(3)});
-  ASSERT_TRUE(cache->Add(workers).ok());
-  EXPECT_EQ(cache->FindUs("h200", "network of 3 nodes"), 3);
-  ASSERT_TRUE(cache->Save().ok());
-  EXPECT_EQ(Read().entries.at(key).us, 3);
-  cache->Put(Entry("a", 1));
-  Write(path_, {Network(2)});  // by another process
-  ASSERT_TRUE(cache->Save().ok());
-  EXPECT_EQ(Read().entries.at(key).us, 2);
-}
-
 TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
   Write(path_, {Entry("a", 1)});
   const std::string before = Content(path_);
