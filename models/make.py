@@ -1,4 +1,4 @@
-"""make.py NAME [--batch N] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 or a DenseNet with fixed random weights.
+"""make.py NAME [--batch N] [--size 224] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 or a DenseNet with fixed random weights.
 
 Weights are He-initialized. Every BatchNormalization is kept as a node; its statistics are the expected ones of the preceding Conv,
 so activations have about unit size, as in a trained network. Equal arguments give equal bytes.
@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import math
 import pathlib
+import typing
 
 import numpy as np
 import onnx
@@ -16,8 +17,19 @@ from onnx import TensorProto, helper, numpy_helper
 SEED = 20
 OPSET = 17
 CLASSES = 1000
-# name: (blocks in each stage, whether a block is 1x1, 3x3, 1x1 or two 3x3)
-RESNETS = {"resnet18": ((2, 2, 2, 2), False), "resnet50": ((3, 4, 6, 3), True)}
+
+
+class ResNet(typing.NamedTuple):
+    blocks: tuple  # in each stage
+    bottleneck: bool  # a block is 1x1, 3x3, 1x1; else two 3x3
+    widening: int = 1  # of the 3x3 of a bottleneck
+    groups: int = 1  # of that 3x3
+
+
+# The names are torchvision's.
+RESNETS = {"resnet18": ResNet((2, 2, 2, 2), False), "resnet34": ResNet((3, 4, 6, 3), False), "resnet50": ResNet((3, 4, 6, 3), True),
+           "resnet101": ResNet((3, 4, 23, 3), True), "resnet152": ResNet((3, 8, 36, 3), True),
+           "wide_resnet50_2": ResNet((3, 4, 6, 3), True, widening=2), "resnext50_32x4d": ResNet((3, 4, 6, 3), True, widening=2, groups=32)}  # fmt: skip
 DENSENETS = {"densenet121": (6, 12, 24, 16)}  # layers in each block
 NETWORKS = (*RESNETS, *DENSENETS)
 GROWTH = 32  # channels that a layer of a DenseNet adds
@@ -45,12 +57,13 @@ class Builder:
         self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
         return name
 
-    def conv(self, x, name, channels, kernel, stride=1):
+    def conv(self, x, name, channels, kernel, stride=1, groups=1):
         """Without bias; doubles the mean square."""
         source, inputs, square = x
-        fan_in = inputs * kernel * kernel
-        weight = self.weight(f"{name}.weight", self.normal((channels, inputs, kernel, kernel), math.sqrt(2 / fan_in)))
-        y = self.node("Conv", [source, weight], name, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4)
+        fan_in = inputs // groups * kernel * kernel
+        weight = self.weight(f"{name}.weight", self.normal((channels, inputs // groups, kernel, kernel), math.sqrt(2 / fan_in)))
+        grouped = {"group": groups} if groups > 1 else {}
+        y = self.node("Conv", [source, weight], name, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4, **grouped)
         return y, channels, 2 * square
 
     def bn(self, x, name, scale=1.0):
@@ -66,19 +79,20 @@ class Builder:
         names = [self.weight(f"{name}.{key}", value) for key, value in statistics.items()]
         return self.node("BatchNormalization", [source, *names], name, epsilon=1e-5), channels, scale**2
 
-    def conv_bn(self, x, name, channels, kernel, stride=1, scale=1.0):
-        return self.bn(self.conv(x, name, channels, kernel, stride), f"{name}.bn", scale)
+    def conv_bn(self, x, name, channels, kernel, stride=1, scale=1.0, groups=1):
+        return self.bn(self.conv(x, name, channels, kernel, stride, groups), f"{name}.bn", scale)
 
     def relu(self, x, name):
         """Halves the mean square of a value that is symmetric about zero."""
         source, channels, square = x
         return self.node("Relu", [source], name), channels, square / 2
 
-    def block(self, x, name, width, stride, bottleneck):
-        """A residual block; the stride is on the 3x3 (v1.5)."""
-        if bottleneck:
-            y = self.relu(self.conv_bn(x, f"{name}.conv1", width, 1), f"{name}.relu1")
-            y = self.relu(self.conv_bn(y, f"{name}.conv2", width, 3, stride), f"{name}.relu2")
+    def block(self, x, name, width, stride, form):
+        """A residual block of a ResNet of this form; the stride is on the 3x3 (v1.5)."""
+        if form.bottleneck:
+            inner = form.widening * width
+            y = self.relu(self.conv_bn(x, f"{name}.conv1", inner, 1), f"{name}.relu1")
+            y = self.relu(self.conv_bn(y, f"{name}.conv2", inner, 3, stride, groups=form.groups), f"{name}.relu2")
             y = self.conv_bn(y, f"{name}.conv3", 4 * width, 1, scale=LAST_SCALE)
         else:
             y = self.relu(self.conv_bn(x, f"{name}.conv1", width, 3, stride), f"{name}.relu1")
@@ -119,12 +133,12 @@ class Builder:
                 x = self.node("AveragePool", [x[0]], f"pool{index + 1}", kernel_shape=[2, 2], strides=[2, 2]), x[1], x[2]
         self.classify(x)
 
-    def resnet(self, blocks, bottleneck):
+    def resnet(self, form):
         x = self.stem()
-        for stage, count in enumerate(blocks):
+        for stage, count in enumerate(form.blocks):
             for index in range(count):
                 stride = 2 if stage > 0 and index == 0 else 1
-                x = self.block(x, f"layer{stage + 1}.{index}", 64 << stage, stride, bottleneck)
+                x = self.block(x, f"layer{stage + 1}.{index}", 64 << stage, stride, form)
         self.classify(x)
 
     def classify(self, x):
@@ -134,29 +148,29 @@ class Builder:
         self.node("Gemm", [pooled, weight, bias], "logits", transB=1)
 
 
-def build(name, batch="N", dtype=np.float32):
-    """The model: input [batch,3,224,224] to logits [batch,1000]; batch is a number or a symbol's name."""
+def build(name, batch="N", dtype=np.float32, size=224):
+    """The model: input [batch,3,size,size] to logits [batch,1000]; batch is a number or a symbol's name."""
     builder = Builder(dtype)
     if name in RESNETS:
-        builder.resnet(*RESNETS[name])
+        builder.resnet(RESNETS[name])
     else:
         builder.densenet(DENSENETS[name])
     element = TensorProto.FLOAT16 if dtype == np.float16 else TensorProto.FLOAT
     graph = helper.make_graph(
         builder.nodes,
         name,
-        [helper.make_tensor_value_info("input", element, [batch, 3, 224, 224])],
+        [helper.make_tensor_value_info("input", element, [batch, 3, size, size])],
         [helper.make_tensor_value_info("logits", element, [batch, CLASSES])],
         builder.weights,
     )
     return helper.make_model(graph, producer_name="onnx-cudnn", ir_version=8, opset_imports=[helper.make_opsetid("", OPSET)])
 
 
-def write(name, batch="N", dtype="fp32", output=None):
+def write(name, batch="N", dtype="fp32", output=None, size=224):
     """Writes the model and returns its path; the default path is built from the arguments that differ from their defaults."""
-    suffix = ("" if dtype == "fp32" else f"-{dtype}") + ("" if batch == "N" else f"-b{batch}")
+    suffix = ("" if size == 224 else f"-{size}") + ("" if dtype == "fp32" else f"-{dtype}") + ("" if batch == "N" else f"-b{batch}")
     path = pathlib.Path(output) if output else pathlib.Path(__file__).resolve().parent / f"{name}{suffix}.onnx"
-    model = build(name, batch, np.float16 if dtype == "fp16" else np.float32)
+    model = build(name, batch, np.float16 if dtype == "fp16" else np.float32, size)
     part = path.with_name(path.name + ".part")
     part.write_bytes(model.SerializeToString(deterministic=True))
     part.replace(path)
@@ -168,7 +182,8 @@ def main():
     parser.add_argument("name", choices=NETWORKS)
     parser.add_argument("--batch", default="N", type=lambda text: int(text) if text.isdigit() else text, help="a number, or a symbol's name (N)")
     parser.add_argument("--dtype", default="fp32", choices=("fp32", "fp16"))
-    parser.add_argument("--output", help="file to write (default: models/NAME[-fp16][-bBATCH].onnx)")
+    parser.add_argument("--size", default=224, type=int, help="height and width of the image, a multiple of 32")
+    parser.add_argument("--output", help="file to write (default: models/NAME[-SIZE][-fp16][-bBATCH].onnx)")
     path = write(**vars(parser.parse_args()))
     with open(path, "rb") as file:
         print(hashlib.file_digest(file, "sha256").hexdigest(), path)

@@ -113,13 +113,13 @@ def network(name):
     return made.eval()
 
 
-def random_input(name, batch):
-    """ids [batch, TOKENS] in int64, none of them padding, mels [batch, MELS, FRAMES] or images [batch, 3, 224, 224] in f32."""
+def random_input(name, batch, size=224):
+    """ids [batch, TOKENS] in int64, none of them padding, mels [batch, MELS, FRAMES] or images [batch, 3, size, size] in f32."""
     if name == "bert_base":
         return torch.randint(1, 1000, (batch, TOKENS))
     if name == "whisper_small_encoder":
         return torch.randn(batch, MELS, FRAMES)
-    return torch.randn(batch, 3, 224, 224)
+    return torch.randn(batch, 3, size, size)
 
 
 def write(name, output=None):

@@ -3,7 +3,9 @@
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
 #   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all.
-#   On request: wheel builds callers rivals loads triton detectors decoders decode-caches
+#   On request: wheel builds callers family runs rivals loads triton detectors decoders decode-caches
+# What is timed beside peers begins with a control cell (peers.py --control): void if it differs by more than 3 % from ONNX_CUDNN_CONTROL_MS, which is
+# what it took in the run to compare with (default: 0, only recorded).
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); onnxruntime, if its CUDA wheel is installed or unpacked in PYTHONPATH (wheel_parts.sh brings it in parts); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -18,6 +20,7 @@ shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
 batches=1,2,4,8,32,128,256
 peers=(python3 peers.py --bin bin --model-folder models --seconds 1.5 --commit "$commit" --run "$run")
+control=(--control "${ONNX_CUDNN_CONTROL_MS:-0}")
 mkdir -p "$out/reports"
 
 # step NAME SECONDS COMMAND...: runs the command; its output goes to OUT/NAME.log
@@ -31,7 +34,17 @@ step() {
 
 # check STEP...: a step whose failure is counted
 check() {
-  step "$@" || failed=$((failed + 1))
+  step "$@" && return
+  failed=$((failed + 1))
+  return 1
+}
+
+# make_models NAME[-SIZE]...: those of models/make.py that are not there
+make_models() {
+  local model
+  for model in "$@"; do
+    [ -f "models/$model.onnx" ] || check "make-$model" 100 python3 models/make.py "${model%-*}" --size "$(expr "$model" : '.*-\([0-9]*\)$' '|' 224)" --output "models/$model.onnx"
+  done
 }
 
 # unittests NAME SECONDS FOLDER MODULE: tests of Python's unittest
@@ -123,6 +136,8 @@ for part in $parts; do
     networks)
       bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
       resnets=(models/resnet18.onnx models/resnet50.onnx)
+      make_models resnet18 resnet50
+      check control 60 "${peers[@]}" --who onnx-cudnn --models resnet50 --batches 1 "${control[@]}" --output "$out/control-$run.json" || continue
       check start-up 60 "${bench[@]}" models/resnet50.onnx --precisions fp16 --batches 1 --seconds 0 --output "$out/start-up-$run.json"
       check networks 120 "${bench[@]}" "${resnets[@]}" --precisions fp16 --batches $batches --seconds 1 --output "$out/networks-$run.json"
       check networks-tf32 120 "${bench[@]}" "${resnets[@]}" --precisions tf32 --batches 1,8,32,256 --seconds 1 \
@@ -162,31 +177,39 @@ for part in $parts; do
       check alternating-rec 60 "${alternating[@]}" models/PP-OCRv6_rec_small.onnx --batches 1,16 --shapes Nx3x48x320 --output "$out/alternating-rec-$run.json"
       ;;
     peers) # for comparison with the networks of the same run
-      check peers 300 "${peers[@]}" --who torch,torch-graph,onnxruntime-cuda --batches 1,8,32,256 --output "$out/peers-$run.json"
+      make_models resnet50
+      check peers 300 "${peers[@]}" "${control[@]}" --who torch,torch-graph,onnxruntime-cuda --batches 1,8,32,256 --output "$out/peers-$run.json"
       ;;
     compiled) # few batches only, because each takes minutes; again with the same ONNX_CUDNN_INDUCTOR_CACHE=FOLDER it goes on where its time was over
       [ -z "${ONNX_CUDNN_INDUCTOR_CACHE:-}" ] || peers+=(--inductor-cache "$ONNX_CUDNN_INDUCTOR_CACHE")
-      check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} \
+      make_models resnet50
+      check compiled 560 "${peers[@]}" "${control[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} \
         --batches "${ONNX_CUDNN_COMPILE_BATCHES:-1,256}" --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
     callers) # only if requested: runs of 1, 2, 4 and 8 callers at once, ours and torch's in one run
-      check callers 560 "${peers[@]}" --who "${ONNX_CUDNN_CALLERS_WHO:-onnx-cudnn,torch-graph}" --models "${ONNX_CUDNN_CALLERS_MODELS:-resnet18,resnet50}" \
+      make_models resnet50
+      check callers 560 "${peers[@]}" "${control[@]}" --who "${ONNX_CUDNN_CALLERS_WHO:-onnx-cudnn,torch-graph}" --models "${ONNX_CUDNN_CALLERS_MODELS:-resnet18,resnet50}" \
         --batches 1,2,4,8 --threads 1,2,4,8 --bench-flags "--partitioner cost --tune-budget 20 --plan-cache $out/plans-callers-$run.json" \
         --output "$out/callers-$run.json"
+      ;;
+    family) # only if requested: the other ResNets, tuned, beside torch; at most five minutes. Sizes and batches: ONNX_CUDNN_FAMILY=resnet50-192 ONNX_CUDNN_FAMILY_BATCHES=3,17,64
+      models=${ONNX_CUDNN_FAMILY:-resnet34,resnet101,resnet152,wide_resnet50_2,resnext50_32x4d}
+      make_models resnet50 ${models//,/ }
+      check family 300 "${peers[@]}" "${control[@]}" --who "${ONNX_CUDNN_FAMILY_WHO:-onnx-cudnn,torch-graph}" --models "$models" \
+        --batches "${ONNX_CUDNN_FAMILY_BATCHES:-1,32}" --bench-flags "--partitioner cost --tune-budget ${ONNX_CUDNN_TUNE_S:-8}" --output "$out/family-$run.json"
+      ;;
+    runs) # only if requested: 3,000 runs of every network have equal bits
+      ONNX_CUDNN_NETWORK_RUNS=1500 check runs 560 bin/test_gpu --gtest_filter='*EveryNetwork*' --gtest_output=json:"$out/reports/runs.json"
       ;;
     rivals) # only if requested: kernels that can do the same work, ONNX_CUDNN_RIVALS_FILTER='*Rivals*.Encoders' some of them
       ONNX_CUDNN_RIVALS=$out/rivals-$run.json check rivals 500 bin/test_gpu --gtest_filter="${ONNX_CUDNN_RIVALS_FILTER:-*Rivals*}"
       ;;
-    transformers) # exported here by torch; tuned, and as they start. Void if the control cell is not what it was in the peers' run, ONNX_CUDNN_CONTROL_MS
+    transformers) # exported here by torch; tuned, and as they start
       models=${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t,convnext_tiny,whisper_small_encoder}
       for model in ${models//,/ }; do
         [ -f "models/$model.onnx" ] || check "export-$model" 60 python3 models/torch_networks.py "$model" --output "models/$model.onnx"
       done
-      control=()
-      if [ -n "${ONNX_CUDNN_CONTROL_MS:-}" ]; then
-        [ -f models/resnet50.onnx ] || check make-resnet50 60 python3 models/make.py resnet50 --output models/resnet50.onnx
-        control=(--control "$ONNX_CUDNN_CONTROL_MS")
-      fi
+      make_models resnet50
       transformers=(--models "$models" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
       check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
       tuned="--partitioner cost --tune-budget ${ONNX_CUDNN_TUNE_S:-10} --plan-cache $out/plans-transformers-$run.json"
@@ -235,7 +258,8 @@ for part in $parts; do
         unittests decoders 500 tests/python decoder_test
       ;;
     real) # third-party models, tuned, compared with onnxruntime
-      check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
+      make_models resnet50
+      check real 540 "${peers[@]}" "${control[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
         --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
       ;;
     *) echo "gpu.sh: unknown part $part" >&2; exit 1 ;;

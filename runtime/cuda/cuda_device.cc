@@ -39,10 +39,8 @@ class CudaDevice final : public Device {
 
   absl::Status MakeCurrent() override { return MakeCudaDeviceCurrent(ordinal_); }
   bool is_lost() const override { return DeviceIsLost(ordinal_); }
-  std::optional<double> Joules() const override {
-    std::call_once(energy_once_, [this] { energy_.emplace(pci_bus_id_); });
-    return energy_->Joules();
-  }
+  std::optional<double> Joules() const override { return Energy().Joules(); }
+  std::optional<double> PowerLimitWatts() const override { return Energy().PowerLimitWatts(); }
 
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
     return AllocateCudaMemory(bytes, space);
@@ -108,6 +106,11 @@ class CudaDevice final : public Device {
       return absl::OkStatus();
     }
     return CudaStatus(error, "cudaDeviceEnablePeerAccess");
+  }
+
+  const EnergyCounter& Energy() const {
+    std::call_once(energy_once_, [this] { energy_.emplace(pci_bus_id_); });
+    return *energy_;
   }
 
   const int ordinal_;

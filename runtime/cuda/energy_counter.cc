@@ -28,14 +28,22 @@ EnergyCounter::EnergyCounter(const std::string& pci_bus_id) {
   auto* const find = Function<int(const char*, void**)>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
   auto* const read =
       Function<int(void*, unsigned long long*)>(nvml, "nvmlDeviceGetTotalEnergyConsumption");
-  if (init == nullptr || find == nullptr || read == nullptr || init() != kSuccess) return;
-  if (find(pci_bus_id.c_str(), &gpu_) == kSuccess) read_ = read;
+  if (init == nullptr || find == nullptr || init() != kSuccess) return;
+  if (find(pci_bus_id.c_str(), &gpu_) != kSuccess) return;
+  read_ = read;
+  read_limit_ = Function<int(void*, unsigned*)>(nvml, "nvmlDeviceGetEnforcedPowerLimit");
 }
 
 std::optional<double> EnergyCounter::Joules() const {
   unsigned long long millijoules = 0;
   if (read_ == nullptr || read_(gpu_, &millijoules) != kSuccess) return std::nullopt;
   return 1e-3 * static_cast<double>(millijoules);
+}
+
+std::optional<double> EnergyCounter::PowerLimitWatts() const {
+  unsigned milliwatts = 0;
+  if (read_limit_ == nullptr || read_limit_(gpu_, &milliwatts) != kSuccess) return std::nullopt;
+  return 1e-3 * static_cast<double>(milliwatts);
 }
 
 }  // namespace onnx_cudnn

@@ -119,6 +119,8 @@ class Device {
   // What it has used since some fixed time, counted in steps of tenths of a second; nullopt:
   // unknown.
   virtual std::optional<double> Joules() const { return std::nullopt; }
+  // What it may use, by lowering its clock; nullopt: unknown.
+  virtual std::optional<double> PowerLimitWatts() const { return std::nullopt; }
   virtual bool is_lost() const { return false; }            // no call to it succeeds any more
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
   // Whether Steps may access the caller's memory at `data` in place: for a GPU its own memory, not

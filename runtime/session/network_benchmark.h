@@ -30,10 +30,12 @@ struct NetworkTime {
 // Times each Program on seeded inputs, in rounds in which Programs alternate.
 // 1. Short rounds, beside nothing with an idle GPU's clock: the minimum over three rounds of the
 //    median of a round.
-// 2. Beside nothing, if the fastest takes 0.5 ms or more, power may limit the clock, which takes
-//    tenths of a second to show. Those within 15 % of the fastest are timed again: after a quarter
-//    of a second that warms up, each for half a second, whose mean counts; the others' times become
-//    longer by what the fastest's became.
+// 2. Beside nothing, if the fastest takes 0.2 ms or more, power may limit the clock, which takes
+//    tenths of a second to show. The fastest runs for a quarter of a second, which warms up; this
+//    step ends if the Device tells that it uses less than 70 % of its limit. Those within 15 % of
+//    the fastest are timed again, each for half a second, whose mean counts; of them only the
+//    fastest, but two or more, where the time is too short for all. The others' times become longer
+//    by what the fastest's became.
 // All Programs are resident at once, each with its arena, inputs and outputs, and a second copy of
 // the weights.
 //   cancel  checked before each Program of each round; may be null
@@ -47,7 +49,7 @@ absl::StatusOr<std::vector<NetworkTime>> TimeNetworks(
 
 // The Program that a search strategy found.
 struct StrategyProgram {
-  const SearchStrategy* strategy;
+  const SearchStrategy* strategy = nullptr;
   std::shared_ptr<const Program> program;
 };
 struct StrategyResult {

@@ -119,7 +119,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   std::optional<UntimedPricer> untimed;
   if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
   std::optional<UntunedPricer> untuned;
-  if (strategy.is_untuned && pricer != nullptr) pricer = &untuned.emplace(*pricing.tuner);
+  if (strategy.is_untuned && pricer != nullptr) {
+    pricer = &untuned.emplace(*pricing.tuner, pricing.untuned_until);
+  }
   BuildOptions options = OptionsFor(key);
   options.cover = cover;
   options.saves_cover = pricing.benchmarks_networks;
@@ -146,15 +148,17 @@ absl::StatusOr<Explanation> ProgramBuilder::Explain(const ProgramTable::Key& key
   return onnx_cudnn::Explain(graph_, DimsOf(key, inputs_), device_.target(), options);
 }
 
-absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildKnown(
-    const ProgramTable::Key& key, const std::string& network, const Pricing& pricing) const {
+absl::StatusOr<StrategyProgram> ProgramBuilder::BuildKnown(const ProgramTable::Key& key,
+                                                           const std::string& network,
+                                                           const Pricing& pricing) const {
   const std::optional<PlanEntry> known =
       pricing.plan_cache->Find(device_.target().info.name, network);
   const SearchStrategy* strategy = known.has_value() ? FindStrategy(known->variant) : nullptr;
-  if (strategy == nullptr) return nullptr;
+  if (strategy == nullptr) return StrategyProgram{};
   std::string_view cover = known->saved;
   absl::ConsumePrefix(&cover, kComplete);
-  return BuildBy(*strategy, options_.streams, key, pricing, cover);
+  ASSIGN_OR_RETURN(ProgramPtr program, BuildBy(*strategy, options_.streams, key, pricing, cover));
+  return StrategyProgram{strategy, std::move(program)};
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
@@ -164,11 +168,10 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
   ASSIGN_OR_RETURN(const Graph bound,
                    BindShapes(graph_, DimsOf(key, inputs_), OptionsFor(key), &device_.target()));
   const std::string network = NetworkSignature(bound, device_.target(), options_.streams, pins_);
-  ProgramPtr program;
   const bool may_improve = pricing.benchmarks_networks || pricing.measure;
   if (!may_improve || IsComplete(pricing.plan_cache->Find(device_.target().info.name, network))) {
-    ASSIGN_OR_RETURN(program, BuildKnown(key, network, pricing));
-    if (program != nullptr) return program;
+    ASSIGN_OR_RETURN(const StrategyProgram known, BuildKnown(key, network, pricing));
+    if (known.program != nullptr) return known.program;
   }
   if (pricing.measure) return BuildMeasured(key, network, pricing);
   if (pricing.benchmarks_networks) return Benchmark(key, bound, network, pricing);
@@ -189,15 +192,13 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildMeasured(
   const SearchStrategy& first = SearchStrategies().front();
   absl::StatusOr<ProgramPtr> program = BuildBy(first, options_.streams, key, until_known);
   if (!program.ok() && !absl::IsAborted(program.status())) return program;
-  ASSIGN_OR_RETURN(ProgramPtr known, BuildKnown(key, network, pricing));
-  if (known != nullptr) return known;
+  ASSIGN_OR_RETURN(const StrategyProgram known, BuildKnown(key, network, pricing));
+  if (known.program != nullptr) return known.program;
   return program.ok() ? program : BuildBy(first, options_.streams, key, pricing);
 }
 
-absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const ProgramTable::Key& key,
-                                                                      const Graph& bound,
-                                                                      const Pricing& pricing,
-                                                                      bool is_known) const {
+absl::StatusOr<std::vector<std::string>> ProgramBuilder::SearchAll(const Graph& bound,
+                                                                   const Pricing& pricing) const {
   std::list<WeightedPricer> weighted;
   std::vector<CoverSearch> searches;
   for (const SearchStrategy& strategy : SearchStrategies()) {
@@ -207,25 +208,49 @@ absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(const Prog
   const absl::Time start = absl::Now();
   double compile_ms = 0;
   ASSIGN_OR_RETURN(
-      const std::vector<std::string> covers,
+      std::vector<std::string> covers,
       SearchCovers(bound, device_.target(), searches,
                    {.pins = pins_, .pricer = pricing.tuner, .compile_ms = &compile_ms}));
   if (pricing.times != nullptr) {
     pricing.times->compile_ms += compile_ms;
     pricing.times->partition_ms += absl::ToDoubleMilliseconds(absl::Now() - start) - compile_ms;
   }
+  return covers;
+}
+
+absl::StatusOr<std::vector<StrategyProgram>> ProgramBuilder::BuildAll(
+    const ProgramTable::Key& key, const Graph& bound, const std::string& network,
+    const Pricing& pricing) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> covers, SearchAll(bound, pricing));
   std::vector<StrategyProgram> programs;
   std::set<std::string_view> seen = {""};  // nothing was measured
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(const StrategyProgram known, BuildKnown(key, network, pricing));
+  if (known.program != nullptr) {
+    programs.push_back(known);
+    if (!known.strategy->is_untuned) seen.insert(known.program->cover);
+  }
+  // Another one is built, and then each is made ready to run, in about half of that time.
+  absl::Duration longest = absl::Now() - start;
+  const auto is_late = [&] {
+    return absl::Now() + longest + programs.size() * (longest / 2) > pricing.until;
+  };
   for (size_t i = 0; i < covers.size(); ++i) {
     if (!seen.insert(covers[i]).second) continue;
-    if (!programs.empty() && absl::Now() > pricing.until) break;
+    if (!programs.empty() && is_late()) break;
     const SearchStrategy& strategy = SearchStrategies()[i];
+    const absl::Time begin = absl::Now();
     ASSIGN_OR_RETURN(ProgramPtr program,
                      BuildBy(strategy, options_.streams, key, pricing, covers[i]));
+    longest = std::max(longest, absl::Now() - begin);
     programs.push_back({&strategy, std::move(program)});
   }
-  if (!programs.empty() && (is_known || absl::Now() > pricing.until)) return programs;
-  ASSIGN_OR_RETURN(ProgramPtr untuned, BuildBy(Untuned(), options_.streams, key, pricing));
+  if (!programs.empty() && is_late()) return programs;
+  Pricing in_time = pricing;
+  if (!programs.empty()) in_time.untuned_until = pricing.until;
+  absl::StatusOr<ProgramPtr> built = BuildBy(Untuned(), options_.streams, key, in_time);
+  if (absl::IsDeadlineExceeded(built.status())) return programs;
+  ASSIGN_OR_RETURN(ProgramPtr untuned, std::move(built));
   const bool is_tuned =
       std::any_of(programs.begin(), programs.end(), [&](const StrategyProgram& tuned) {
         return SameCandidates(*tuned.program, *untuned, device_.target()) &&
@@ -239,9 +264,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
                                                                      const Graph& bound,
                                                                      const std::string& network,
                                                                      const Pricing& pricing) const {
-  std::optional<PlanEntry> known = pricing.plan_cache->Find(device_.target().info.name, network);
   ASSIGN_OR_RETURN(const std::vector<StrategyProgram> programs,
-                   BuildAll(key, bound, pricing, known.has_value()));
+                   BuildAll(key, bound, network, pricing));
   ASSIGN_OR_RETURN(
       const StrategyResult result,
       BenchmarkStrategies(programs, device_.device(), options_.cuda_graph, pricing.until));
@@ -252,28 +276,21 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
     return fastest.program;
   }
   const PlatformVersions platform = device_.device().versions();
-  PlanEntry entry = {.device = device_.target().info.name,
-                     .signature = network,
-                     .engine = "network",
-                     .variant = std::string(fastest.strategy->name),
-                     .us = 1e3 * result.time->ms,
-                     .joules = result.time->joules,
-                     .workspace_bytes = fastest.program->memory.arena_bytes,
-                     .checked = true,
-                     .engine_version = "",
-                     .driver = platform.driver,
-                     .cuda = platform.cuda,
-                     .date = Today(),
-                     .saved = fastest.program->cover};
-  const bool was_faster = known.has_value() && known->us <= entry.us;
-  if (was_faster) entry = *std::move(known);
-  const bool is_complete = pricing.tuner->HasBudget();
-  entry.saved =
-      absl::StrCat(is_complete ? kComplete : "", absl::StripPrefix(entry.saved, kComplete));
-  pricing.plan_cache->Put(std::move(entry));
-  if (!was_faster) return fastest.program;
-  ASSIGN_OR_RETURN(ProgramPtr program, BuildKnown(key, network, pricing));
-  return program == nullptr ? fastest.program : program;
+  const std::string_view complete = pricing.tuner->HasBudget() ? kComplete : "";
+  pricing.plan_cache->Put({.device = device_.target().info.name,
+                           .signature = network,
+                           .engine = "network",
+                           .variant = std::string(fastest.strategy->name),
+                           .us = 1e3 * result.time->ms,
+                           .joules = result.time->joules,
+                           .workspace_bytes = fastest.program->memory.arena_bytes,
+                           .checked = true,
+                           .engine_version = "",
+                           .driver = platform.driver,
+                           .cuda = platform.cuda,
+                           .date = Today(),
+                           .saved = absl::StrCat(complete, fastest.program->cover)});
+  return fastest.program;
 }
 
 }  // namespace onnx_cudnn

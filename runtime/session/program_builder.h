@@ -29,8 +29,9 @@ struct Pricing {
   PlanCache* plan_cache = nullptr;  // records the fastest search strategy; only with a tuner
   // Called before pricing Candidates that `tuner` has not measured; empty: never.
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
-  bool benchmarks_networks = false;           // whole networks are timed in this process
-  absl::Time until = absl::InfiniteFuture();  // when timing them should end
+  bool benchmarks_networks = false;                   // whole networks are timed in this process
+  absl::Time until = absl::InfiniteFuture();          // when timing them should end
+  absl::Time untuned_until = absl::InfiniteFuture();  // as for UntunedPricer
   // Does without AvoidedByQuickPrograms where other Engines of the device serve.
   bool is_quick = false;
   BuildTimes* times = nullptr;  // receives the times of the parts
@@ -92,20 +93,25 @@ class ProgramBuilder {
   // Takes what the plan cache knows, benchmarks all strategies otherwise.
   absl::StatusOr<ProgramPtr> BuildFastest(const ProgramTable::Key& key,
                                           const Pricing& pricing) const;
-  // Takes the cover in the plan cache, or searches by the strategy that it names; nullptr: it has
-  // none.
-  absl::StatusOr<ProgramPtr> BuildKnown(const ProgramTable::Key& key, const std::string& network,
-                                        const Pricing& pricing) const;
+  // Takes the cover in the plan cache, or searches by the strategy that it names; no Program: it
+  // has none.
+  absl::StatusOr<StrategyProgram> BuildKnown(const ProgramTable::Key& key,
+                                             const std::string& network,
+                                             const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> BuildMeasured(const ProgramTable::Key& key, const std::string& network,
                                            const Pricing& pricing) const;
   //   bound  the Graph of `key`
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, const Graph& bound,
                                        const std::string& network, const Pricing& pricing) const;
-  // By all strategies and untuned, those that differ; at least one.
-  //   is_known  the untuned one was timed before: it is left out
+  // The covers that all strategies find.
+  absl::StatusOr<std::vector<std::string>> SearchAll(const Graph& bound,
+                                                     const Pricing& pricing) const;
+  // What the plan cache knows, by all strategies, and untuned, those that differ; at least one. The
+  // known one comes first: its recorded time is from another clock than those of this race.
   absl::StatusOr<std::vector<StrategyProgram>> BuildAll(const ProgramTable::Key& key,
-                                                        const Graph& bound, const Pricing& pricing,
-                                                        bool is_known) const;
+                                                        const Graph& bound,
+                                                        const std::string& network,
+                                                        const Pricing& pricing) const;
 
   const Graph& graph_;
   const std::vector<ValueInfo>& inputs_;

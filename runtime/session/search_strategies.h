@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/pins.h"
@@ -67,20 +68,21 @@ class UntimedPricer final : public Pricer {
   Pricer& pricer_;
 };
 
-// The first Variants, without times.
+// The first Variants, without times. DeadlineExceeded: some were left to compile at `until`.
 class UntunedPricer final : public Pricer {
  public:
-  explicit UntunedPricer(const Tuner& tuner) : tuner_(tuner) {}
+  UntunedPricer(const Tuner& tuner, absl::Time until) : tuner_(tuner), until_(until) {}
   std::optional<double> MeasuredUs(const std::string& /*signature*/) const override {
     return std::nullopt;
   }
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override {
-    return tuner_.First(candidates);
+    return tuner_.First(candidates, until_);
   }
 
  private:
   const Tuner& tuner_;
+  const absl::Time until_;
 };
 
 // Versions of Engines, by their names.

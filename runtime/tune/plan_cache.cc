@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
@@ -15,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "onnx-cudnn plan cache 1";
 constexpr int64_t kMostFileBytes = int64_t{1} << 28;
+constexpr char kNetwork[] = "network";
 
 // Moves the field `name` of an entry to `to`; returns false if its type is another one.
 bool Take(Json& json, const char* name, std::string& to) {
@@ -239,6 +239,7 @@ std::optional<double> PlanCache::FindUs(const std::string& device,
 void PlanCache::Put(PlanEntry entry) {
   absl::MutexLock lock(mutex_);
   std::pair<std::string, std::string> key = {entry.device, entry.signature};
+  if (entry.engine == kNetwork) timed_.insert(key);
   file_.entries[std::move(key)] = std::move(entry);
   changed_ = true;
 }
@@ -266,6 +267,12 @@ void PlanCache::PutFailed(FailedVariant failed) {
 absl::Status PlanCache::Add(const std::string& path) {
   ASSIGN_OR_RETURN(PlanFile file, ReadOrEmpty(path));
   absl::MutexLock lock(mutex_);
+  for (const auto& [key, entry] : file.entries) {
+    const auto known = file_.entries.find(key);
+    if (entry.engine != kNetwork || known == file_.entries.end()) continue;
+    if (known->second.us != entry.us) timed_.insert(key);
+    file_.entries.erase(known);
+  }
   AddAll(std::move(file), file_);
   changed_ = true;
   return absl::OkStatus();
@@ -286,8 +293,10 @@ absl::Status PlanCache::Save() {
   if (path_.empty() || !changed_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const FileLock file_lock, LockFor(path_));
   ASSIGN_OR_RETURN(PlanFile others, ReadOrEmpty(path_));
+  for (const auto& key : timed_) others.entries.erase(key);
   AddAll(std::move(others), file_);
   RETURN_IF_ERROR(Write(file_, path_));
+  timed_.clear();
   changed_ = false;
   return absl::OkStatus();
 }
@@ -314,7 +323,7 @@ absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view dev
     if (goes(item)) devices.insert(item.second.device);
   }
   const auto is_network = [&](const auto& item) {
-    return item.second.engine == "network" && devices.contains(item.second.device);
+    return item.second.engine == kNetwork && devices.contains(item.second.device);
   };
   const auto pruned =
       static_cast<int>(std::erase_if(file.entries, goes) + std::erase_if(file.failed, goes) +

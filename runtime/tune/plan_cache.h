@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -74,18 +75,22 @@ class PlanCache {
 
   std::optional<PlanEntry> Find(const std::string& device, const std::string& signature) const;
   std::optional<double> FindUs(const std::string& device, const std::string& signature) const;
-  void Put(PlanEntry entry);  // replaces the entry for its device and signature
+  // Replaces the entry for its device and signature. A whole network was timed beside the one that
+  // was known, so Save replaces that in the file too, whatever its recorded time.
+  void Put(PlanEntry entry);
   // The failed Variants of a signature.
   std::vector<FailedVariant> Failed(const std::string& device, const std::string& signature) const;
   void PutFailed(FailedVariant failed);
-  // Adds the entries of another file; for equal keys the faster entry is kept.
+  // Adds the entries that another process wrote to its copy of this cache; for equal keys the
+  // faster entry is kept, but its whole networks replace those here, as Put does.
   absl::Status Add(const std::string& path);
-  // The same without a need to Save.
+  // Adds entries without a need to Save; for equal keys the faster entry is kept.
   void AddEntries(PlanFile file);
   // Writes all entries to another file, which is replaced.
   absl::Status WriteTo(const std::string& path) const;
   // Writes the file if anything changed since the last Save, merged with entries that other
-  // processes wrote meanwhile; for equal device and signature the faster entry is kept.
+  // processes wrote meanwhile; for equal device and signature the faster entry is kept, but what
+  // Put says of networks.
   absl::Status Save();
 
  private:
@@ -94,6 +99,8 @@ class PlanCache {
   const std::string path_;
   mutable absl::Mutex mutex_;
   PlanFile file_ ABSL_GUARDED_BY(mutex_);
+  // Networks that were timed since the last Save: device, signature.
+  std::set<std::pair<std::string, std::string>> timed_ ABSL_GUARDED_BY(mutex_);
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

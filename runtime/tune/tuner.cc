@@ -26,7 +26,7 @@ namespace {
 // those of the first batch where this process compiles, whose time tells how many the budget
 // suffices for. Here nothing is timed before all are compiled: it would take longer beside that.
 constexpr size_t kBatch = 32, kBatchOfProcesses = 64, kFirstBatch = 8;
-// Signatures that are timed and then checked before the budget is checked again.
+// Signatures that are timed and then checked together.
 constexpr size_t kTimedAtOnce = 8;
 // Of the rest of the budget; what is compiled must be timed and checked.
 constexpr double kCompileShare = 0.9;
@@ -199,8 +199,8 @@ absl::StatusOr<Choice> Tuner::FirstOf(const Trials& trials) const {
   return choice;
 }
 
-absl::StatusOr<std::vector<Choice>> Tuner::First(
-    absl::Span<const Candidate* const> candidates) const {
+absl::StatusOr<std::vector<Choice>> Tuner::First(absl::Span<const Candidate* const> candidates,
+                                                 absl::Time until) const {
   std::vector<Choice> choices(candidates.size());
   RETURN_IF_ERROR(ForAll(candidates.size(), [&](size_t i) -> absl::Status {
     const std::string signature = Signature(*candidates[i], target_);
@@ -208,6 +208,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::First(
       choices[i] = *std::move(kept);
       return absl::OkStatus();
     }
+    if (absl::Now() >= until) return absl::DeadlineExceededError("first variants: no time is left");
     const Trials trials(*candidates[i], target_, signature,
                         cache_.Failed(target_.info.name, signature), options_.observer);
     ASSIGN_OR_RETURN(choices[i], FirstOf(trials));
@@ -320,15 +321,18 @@ absl::Status Tuner::TimeReady(absl::Span<Task> tasks, CompileJobs& jobs,
     // A nested loop runs on one thread, so large checks run one after the other, each on all
     // threads.
     std::vector<size_t> small, large;
+    std::vector<size_t> timed;
     for (const size_t i : ready) {
+      if (!timed.empty() && !MayGoOn()) break;
       RETURN_IF_ERROR(annotated(i, benchmarks[i].Time()));
+      timed.push_back(i);
       (benchmarks[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
     }
     for (const size_t i : large) RETURN_IF_ERROR(annotated(i, benchmarks[i].Decide()));
     RETURN_IF_ERROR(ForAll(small.size(), [&](size_t i) {
       return annotated(small[i], benchmarks[small[i]].Decide());
     }));
-    for (const size_t i : ready) {
+    for (const size_t i : timed) {
       tasks[i].choice = benchmarks[i].choice();
       tasks[i].is_measured = true;
       Note(tasks[i], benchmarks[i]);

@@ -69,7 +69,10 @@ class Tuner final : public Pricer {
   bool RanOut() const override;
   // The first Variant of each that compiles and has not failed, as without tuning. One that was
   // compiled for measuring is not compiled again.
-  absl::StatusOr<std::vector<Choice>> First(absl::Span<const Candidate* const> candidates) const;
+  //   until   after which nothing more begins to compile
+  //   errors  also DeadlineExceeded: something was left
+  absl::StatusOr<std::vector<Choice>> First(absl::Span<const Candidate* const> candidates,
+                                            absl::Time until = absl::InfiniteFuture()) const;
   TunerStats stats() const;
   // Whether none of `candidates` would be measured, whatever the budget.
   bool Knows(absl::Span<const Candidate* const> candidates) const;

@@ -24,6 +24,10 @@ int Read(void* device, unsigned long long* millijoules) {
   *millijoules = 2500;
   return device == &gpu ? 0 : 2;  // NVML_ERROR_INVALID_ARGUMENT
 }
+int ReadLimit(void* device, unsigned* milliwatts) {
+  *milliwatts = 700'000;
+  return device == &gpu ? 0 : 2;
+}
 
 constexpr LibraryCalls kHost = {
     .dlopen = [](const char* name, int) -> void* {
@@ -36,6 +40,9 @@ constexpr LibraryCalls kHost = {
       if (text == "nvmlDeviceGetTotalEnergyConsumption" && has_counter) {
         return reinterpret_cast<void*>(&Read);
       }
+      if (text == "nvmlDeviceGetEnforcedPowerLimit" && has_counter) {
+        return reinterpret_cast<void*>(&ReadLimit);
+      }
       return nullptr;
     },
     .dlerror = []() -> const char* { return nullptr; },
@@ -47,13 +54,16 @@ TEST(EnergyCounterTest, CountsJoulesOfTheGpu) {
   const ScopedLibraryCalls scope(kHost);
   has_nvml = has_counter = true;
   EXPECT_EQ(EnergyCounter(kBus).Joules(), 2.5);
+  EXPECT_EQ(EnergyCounter(kBus).PowerLimitWatts(), 700);
   EXPECT_EQ(EnergyCounter("00000000:5E:00.0").Joules(), std::nullopt);
+  EXPECT_EQ(EnergyCounter("00000000:5E:00.0").PowerLimitWatts(), std::nullopt);
 }
 
 TEST(EnergyCounterTest, IsUnknownWithoutNvmlOrItsCounter) {
   const ScopedLibraryCalls scope(kHost);
   has_nvml = true, has_counter = false;
   EXPECT_EQ(EnergyCounter(kBus).Joules(), std::nullopt);
+  EXPECT_EQ(EnergyCounter(kBus).PowerLimitWatts(), std::nullopt);
   has_nvml = false;
   EXPECT_EQ(EnergyCounter(kBus).Joules(), std::nullopt);
 }

@@ -24,7 +24,7 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(files[0], files[1])
 
     def test_activations_stay_near_unit_size(self):
-        for network in ("resnet50", "densenet121"):
+        for network in ("resnet50", "resnext50_32x4d", "densenet121"):
             with self.subTest(network):
                 self.check_activations(make.build(network, batch=1))
 
@@ -36,6 +36,19 @@ class MakeTest(unittest.TestCase):
         for name, value in zip(names, session.run(names, {"input": image})):
             size = np.sqrt(np.mean(np.square(value)))
             self.assertTrue(0.25 < size < 4, f"{name} has root mean square {size}")
+
+    def test_the_family_has_as_many_parameters_as_torchvisions(self):
+        parameters = {"resnet18": 11689512, "resnet34": 21797672, "resnet101": 44549160, "wide_resnet50_2": 68883240, "resnext50_32x4d": 25028904}
+        for network, expected in parameters.items():
+            weights = make.build(network).graph.initializer
+            learned = [w for w in weights if not w.name.endswith((".mean", ".var"))]
+            self.assertEqual(sum(int(np.prod(w.dims)) for w in learned), expected, network)
+        self.assertEqual(make.RESNETS["resnet152"].blocks, (3, 8, 36, 3))
+
+    def test_size_is_as_asked(self):
+        model = onnx.shape_inference.infer_shapes(make.build("resnet18", batch=3, size=192))
+        dims = {value.name: [d.dim_value for d in value.type.tensor_type.shape.dim] for value in (*model.graph.input, *model.graph.value_info)}
+        self.assertEqual((dims["input"], dims["layer4.1.relu"]), ([3, 3, 192, 192], [3, 512, 6, 6]))
 
     def test_batch_and_dtype_are_as_asked(self):
         model = make.build("resnet18", batch=8, dtype=np.float16)

@@ -153,6 +153,12 @@ class PeersTest(unittest.TestCase):
             self.assertEqual(onnxruntime_peer.measure_some_layout("model"), {"cuda_graph": False, "clock": "events"})
         self.assertEqual(tried, [(True, "events"), (True, None), (False, "events")])
 
+    def test_a_models_name_may_end_with_the_size_of_its_images(self):
+        self.assertEqual(timing.dims_of("resnet50-192", 3), (3, 3, 192, 192))
+        self.assertEqual(timing.network_of("resnet50-192"), ("resnet50", 192))
+        self.assertEqual(timing.network_of("resnext50_32x4d"), ("resnext50_32x4d", None))
+        self.assertEqual((timing.dims_of("open-nsfw", 1), timing.dims_of("resnet18", 1)), ((1, 224, 224, 3), (1, 3, 224, 224)))
+
     def test_without_a_gpu_we_are_left_out(self):
         self.bench("#!/bin/sh\nexit 5\n")
         self.assertEqual(self.measure(["onnx-cudnn"], [1, 8]), [])
@@ -168,7 +174,7 @@ class PeersTest(unittest.TestCase):
             self.assertIsNone(self.control(expected_ms)[1], expected_ms)
         self.assertEqual(self.control(0.24)[1], "resnet50 at batch 1 takes 0.2500 ms, not within 3% of 0.24")
         self.assertIsNotNone(self.control(0.26)[1])
-        self.assertEqual(self.control(0)[0], {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.25, "run": "r"})
+        self.assertEqual(self.control(0)[0], {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.25, "run": "r", "control": True})
 
     def test_a_run_without_its_control_cell_is_void(self):
         self.bench("#!/bin/sh\necho no memory >&2\nexit 6\n")

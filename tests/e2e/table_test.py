@@ -39,17 +39,17 @@ class TableTest(unittest.TestCase):
 
     def test_a_row_a_batch_and_a_program(self):
         records = [record(), record(batch=256, median_ms=6.0, images_per_s=42000.4, setup_s=1.5),
-                   record(tuned_signatures=5, median_ms=0.2, setup_s=6.0), record(cached_signatures=5, median_ms=0.21, setup_s=0.45),
+                   record(tuned_signatures=5, median_ms=0.2, setup_s=6.0, joules=0.0588), record(cached_signatures=5, median_ms=0.21, setup_s=0.45),
                    record(who="torch-graph", median_ms=0.6, device_ms=0.55, commit="torch 2"), record(run="old", date="2026-01-01T00:00:00Z", batch=8)]
         lines = table.full_table(table.newest_run(records))
         self.assertIn("One h200, driver 580, CUDA 13.0, cuDNN 9.19, 2026-11-22, commit abc", lines[0])
         self.assertEqual(lines[3:], [
-            "| model | precision | batch | program | alone ms | device ms | sustained ms | images/s | set-up s | from its cache ms | cached start s |",
-            "|---|---|---|---|---|---|---|---|---|---|---|",
-            "| resnet50 | fp16 | 1 | onnx-cudnn | 0.300 | 0.300 | 0.294 | 3,400 | 0.80 |  |  |",
-            "| resnet50 | fp16 | 1 | onnx-cudnn, tuned | 0.200 | 0.200 | 0.294 | 3,400 | 5.80 | 0.210 | 0.25 |",
-            "| resnet50 | fp16 | 1 | torch-graph | 0.600 | 0.550 | 0.294 | 3,400 | 0.80 |  |  |",
-            "| resnet50 | fp16 | 256 | onnx-cudnn | 6.000 | 6.000 | 6.095 | 42,000 | 1.30 |  |  |"])
+            "| model | precision | batch | program | alone ms | device ms | sustained ms | images/s | J per run | set-up s | from its cache ms | cached start s |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|",
+            "| resnet50 | fp16 | 1 | onnx-cudnn | 0.300 | 0.300 | 0.294 | 3,400 |  | 0.80 |  |  |",
+            "| resnet50 | fp16 | 1 | onnx-cudnn, tuned | 0.200 | 0.200 | 0.294 | 3,400 | 0.059 | 5.80 | 0.210 | 0.25 |",
+            "| resnet50 | fp16 | 1 | torch-graph | 0.600 | 0.550 | 0.294 | 3,400 |  | 0.80 |  |  |",
+            "| resnet50 | fp16 | 256 | onnx-cudnn | 6.000 | 6.000 | 6.095 | 42,000 |  | 1.30 |  |  |"])
 
     def test_says_how_each_program_was_timed(self):
         how = table.timed_how([record(), record(who="onnxruntime-cuda"), record(who="torch", clock="events"), record(cached_signatures=5)])
@@ -65,7 +65,7 @@ class TableTest(unittest.TestCase):
         alone = [record(**new), record(**new, model="det"), record(**old, **peer, model="det")]
         self.assertEqual(table.newest_run(chosen + alone), chosen)
         self.assertIn("2026-11-22 to 2026-11-23, commits o (resnet50), n (nsfw):", table.full_table(chosen)[0])
-        self.assertIn("| nsfw | fp16 | 1 | onnx-cudnn | 0.300 | 0.300 |  |  | 0.80 |  |  |", table.full_table(chosen))
+        self.assertIn("| nsfw | fp16 | 1 | onnx-cudnn | 0.300 | 0.300 |  |  |  | 0.80 |  |  |", table.full_table(chosen))
         self.assertEqual(table.newest_run(alone[:1]), alone[:1])
         later = [record(**new), record(**new, batch=32), record(**new, **peer, batch=32)]  # none beside our smallest batch
         self.assertEqual(table.newest_run(chosen + later), chosen)
@@ -80,7 +80,7 @@ class TableTest(unittest.TestCase):
 
     def test_reads_lists_of_records_of_gpus(self):
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "gpu.json").write_text(json.dumps([record(), record(device="cpu", driver=""), record(threads=4)]))
+            pathlib.Path(folder, "gpu.json").write_text(json.dumps([record(), record(device="cpu", driver=""), record(threads=4), record(control=True)]))
             pathlib.Path(folder, "other.json").write_text(json.dumps({"who": "someone"}))
             self.assertEqual(table.read_records(folder), [record()])
 

@@ -11,10 +11,12 @@
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "passes/build_program.h"
+#include "runtime/base/sha1.h"
 #include "runtime/session/engines.h"
 #include "tests/support/fake_pricer.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
+#include "tests/support/program_text.h"
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"
@@ -172,9 +174,62 @@ TEST(SavedCoversOfNetworksTest, GiveTheSameProgram) {
       EXPECT_EQ(CountOfSearch(of_cover, target.target), 0);
       EXPECT_EQ((*again)->cover, (*program)->cover);
       EXPECT_EQ((*again)->remarks, (*program)->remarks);
+      EXPECT_EQ(ProgramText(**again), ProgramText(**program));
       EXPECT_EQ(Prices(taken, target.target), Prices(searched, target.target));
     }
   }
+}
+
+// "Measured" prices and Variants that differ from signature to signature.
+class VariedPricer final : public Pricer {
+ public:
+  explicit VariedPricer(const Target& target)
+      : target_(target), prices_(target, [&target](const Candidate& candidate) {
+          const double us = candidate.engine->Price(candidate, target).us;
+          return us * (0.75 + 0.0625 * Draw(candidate, target));
+        }) {}
+  std::optional<double> MeasuredUs(const std::string& signature) const override {
+    return prices_.MeasuredUs(signature);
+  }
+  absl::StatusOr<std::vector<Choice>> Choose(
+      absl::Span<const Candidate* const> candidates) override {
+    auto choices = prices_.Choose(candidates);
+    if (!choices.ok()) return choices;
+    for (size_t i = 0; i < choices->size(); ++i) {
+      (*choices)[i].variant = {absl::StrCat("engine ", Draw(*candidates[i], target_))};
+    }
+    return choices;
+  }
+
+ private:
+  // 0 to 7
+  static int Draw(const Candidate& candidate, const Target& target) {
+    Sha1 hash;
+    hash.Update(Signature(candidate, target));
+    return hash.HexDigest()[0] % 8;
+  }
+  const Target& target_;
+  FakePricer prices_;
+};
+
+TEST(SavedCoversOfNetworksTest, GiveTheProgramThatWasMeasured) {
+  const OwnedTarget target = *MakeTarget("h200");
+  const Graph graph = ResNet50({.batch = 4});
+  VariedPricer pricer(target.target);
+  BuildOptions options{.partitioner = CostSearch, .pricer = &pricer, .saves_cover = true};
+  const auto program = BuildProgram(graph, {}, target.target, options);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::string text = ProgramText(**program);
+  options.pricer = nullptr;
+  const auto predicted = BuildProgram(graph, {}, target.target, options);
+  ASSERT_TRUE(predicted.ok()) << predicted.status();
+  EXPECT_NE((*predicted)->cover, (*program)->cover);  // the prices decide
+  VariedPricer later(target.target);
+  options.pricer = &later;
+  options.cover = (*program)->cover;
+  const auto again = BuildProgram(graph, {}, target.target, options);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ProgramText(**again), text);
 }
 
 }  // namespace

@@ -181,7 +181,6 @@ TEST(GpuLikeSessionTest, ABudgetThatEndedEarlyIsContinued) {
   StatsAfterRun(options);
   const PlanEntry late = NetworkIn(options.plan_cache);
   EXPECT_EQ(late.saved.rfind("complete\n", 0), 0u) << late.saved;
-  EXPECT_LE(late.us, early.us);
 }
 
 TEST(GpuLikeSessionTest, ACoverThatDoesNotFitIsSearchedAgain) {

@@ -198,15 +198,46 @@ TEST(NetworkBenchmarkTest, TheTimeUnderLoadCounts) {
   EXPECT_EQ((*times)[0].joules, std::nullopt);
 }
 
+// Where the time is too short for two full rounds of each, the slower ones have none.
+TEST(NetworkBenchmarkTest, WhereTimeIsShortTheFastestAloneRunUnderLoad) {
+  std::atomic<int> fast_launches = 0, slow_launches = 0;
+  const Hooks fast{.launch = [&] {
+    ++fast_launches;
+    absl::SleepFor(absl::Milliseconds(3));
+  }};
+  const Hooks slow{.launch = [&] {
+    ++slow_launches;
+    absl::SleepFor(absl::Milliseconds(3.35));
+  }};
+  const HookEngine fast_engine(fast), slow_engine(slow);
+  std::vector<std::shared_ptr<const Program>> programs;
+  for (const HookEngine* engine :
+       {&slow_engine, &fast_engine, &slow_engine, &fast_engine, &slow_engine}) {
+    programs.push_back(OneRelu(*engine));
+  }
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const auto times = TimeNetworks(programs, *device, /*capture=*/false, Beside::kNothing,
+                                  /*cancel=*/nullptr, absl::Now() + absl::Seconds(1.4));
+  ASSERT_TRUE(times.ok()) << times.status();
+  constexpr int kShort = 3 + 6 + 6 + 3 * 2;  // most runs of three short rounds, two prepare each
+  EXPECT_LE(slow_launches, 3 * kShort);
+  EXPECT_GT(fast_launches, 2 * kShort + 100);
+}
+
 // Two joules a launch.
 class CountsJoules final : public ForwardingDevice {
  public:
-  explicit CountsJoules(const std::atomic<int>& launches)
-      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), launches_(launches) {}
+  explicit CountsJoules(const std::atomic<int>& launches,
+                        std::optional<double> limit_watts = std::nullopt)
+      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})),
+        launches_(launches),
+        limit_watts_(limit_watts) {}
   std::optional<double> Joules() const override { return 2.0 * launches_; }
+  std::optional<double> PowerLimitWatts() const override { return limit_watts_; }
 
  private:
   const std::atomic<int>& launches_;
+  const std::optional<double> limit_watts_;
 };
 
 TEST(NetworkBenchmarkTest, CountsJoulesOfARunUnderLoad) {
@@ -222,8 +253,29 @@ TEST(NetworkBenchmarkTest, CountsJoulesOfARunUnderLoad) {
     return (*TimeNetworks({{OneRelu(engine)}}, device, /*capture=*/false))[0].joules;
   };
   EXPECT_NEAR(joules().value(), 2, 0.1);
-  ms = 0.01;  // too short to be limited by power
+  ms = 0;  // too short to be limited by power
   EXPECT_EQ(joules(), std::nullopt);
+}
+
+// A launch takes 4 ms, of 2 J: up to 500 W. Far below the limit a quarter of a second under load
+// says so, near it half a second more counts.
+TEST(NetworkBenchmarkTest, FarFromItsPowerLimitADeviceIsNotLoaded) {
+  std::atomic<int> launches = 0;
+  const Hooks hooks{.launch = [&] {
+    ++launches;
+    absl::SleepFor(absl::Milliseconds(4));
+  }};
+  const HookEngine engine(hooks);
+  const auto launches_with = [&](double limit_watts) {
+    launches = 0;
+    CountsJoules device(launches, limit_watts);
+    const auto times = TimeNetworks({{OneRelu(engine)}}, device, /*capture=*/false);
+    EXPECT_TRUE(times.ok()) << times.status();
+    EXPECT_NEAR(times->at(0).joules.value(), 2, 0.3);
+    return launches.load();
+  };
+  EXPECT_LT(launches_with(5000), 100);
+  EXPECT_GT(launches_with(100), 130);
 }
 
 TEST(NetworkBenchmarkTest, InputsAreNoZeros) {

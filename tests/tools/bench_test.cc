@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/exec/cpu_device.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"
 #include "tools/common/bench_compare.h"
@@ -44,6 +45,26 @@ TEST(BenchReportTest, JsonLeavesOutUnknownValues) {
   EXPECT_NEAR(record["noise"], 0.03, 1e-9);
   EXPECT_FALSE(record.contains("clock_mhz"));
   EXPECT_FALSE(record.contains("power_w"));
+  EXPECT_FALSE(record.contains("joules"));
+}
+
+// Counts on by 3 J whenever it is asked.
+class Counts final : public ForwardingDevice {
+ public:
+  std::optional<double> Joules() const override { return joules_ += 3; }
+
+ private:
+  mutable double joules_ = 100;
+};
+
+TEST(BenchReportTest, JsonHasTheJoulesOfARun) {
+  const Counts counts;
+  BenchRecord record = Record();
+  record.joules = RunEnergy(&counts).PerRun(/*runs=*/6);
+  EXPECT_EQ(nlohmann::json::parse(RecordsJson({record}))[0]["joules"], 0.5);
+  const ForwardingDevice counts_none;
+  EXPECT_EQ(RunEnergy(&counts_none).PerRun(6), std::nullopt);
+  EXPECT_EQ(RunEnergy(nullptr).PerRun(6), std::nullopt);
 }
 
 TEST(BenchReportTest, CsvQuotesAndLeavesUnknownValuesEmpty) {

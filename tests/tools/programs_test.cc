@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -226,27 +227,30 @@ TEST_F(ProgramsTest, OptExplainsAsTextAndJson) {
 }
 
 // A plan cache of one entry.
-std::string PlanCacheText(std::string_view signature, std::string_view version) {
-  const nlohmann::json entry = {{"device", "h200"},
-                                {"signature", signature},
-                                {"engine", "cudnn"},
-                                {"variant", "engine 41"},
-                                {"us", 11.5},
-                                {"workspace_bytes", 0},
-                                {"checked", true},
-                                {"date", "2026-11-22"},
-                                {"versions", {{"engine", version}, {"driver", ""}, {"cuda", ""}}}};
+std::string PlanCacheText(std::string_view signature, std::string_view version,
+                          std::optional<double> joules = std::nullopt) {
+  nlohmann::json entry = {{"device", "h200"},
+                          {"signature", signature},
+                          {"engine", "cudnn"},
+                          {"variant", "engine 41"},
+                          {"us", 11.5},
+                          {"workspace_bytes", 0},
+                          {"checked", true},
+                          {"date", "2026-11-22"},
+                          {"versions", {{"engine", version}, {"driver", ""}, {"cuda", ""}}}};
+  if (joules.has_value()) entry["joules"] = *joules;
   const nlohmann::json list = nlohmann::json::array({entry});
   return nlohmann::json({{"format", "onnx-cudnn plan cache 1"}, {"entries", list}}).dump();
 }
 
 TEST_F(ProgramsTest, OptKeepsPlanCaches) {
   Write("a.json", PlanCacheText("a", "9.18.0"));
-  Write("b.json", PlanCacheText("b", "9.19.0"));
+  Write("b.json", PlanCacheText("b", "9.19.0", /*joules=*/0.05884));
   Ended ended =
       Run(ONNX_CUDNN_OPT, "--plan-cache all.json --cache-merge a.json,b.json --cache-list");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_TRUE(absl::StrContains(ended.out, "h200  cudnn 9.18.0  11.500 us")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "h200  cudnn 9.18.0  11.500 us  2026")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "9.19.0  11.500 us  0.0588 J  2026")) << ended.out;
   EXPECT_TRUE(absl::StrContains(ended.out, "2 entries")) << ended.out;
   ended = Run(ONNX_CUDNN_OPT, "--plan-cache all.json --cache-prune 9.18.0 --cache-list");
   EXPECT_EQ(ended.code, 0) << ended.err;

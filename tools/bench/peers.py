@@ -141,13 +141,13 @@ def measure_all(arguments, shared, save):
 
 
 def measure_control(arguments, shared):
-    """The record of the control cell."""
+    """The record of the control cell, "control" in it: tables leave it out."""
     flags = ["--commit", arguments.commit, *CONTROL_FLAGS]
     try:
         [figures] = measure_ours([CONTROL], arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
     except LeftOut as reason:
         figures = str(reason)
-    return {**CONTROL.fields(), **({"error": figures} if isinstance(figures, str) else figures), **shared}
+    return {**CONTROL.fields(), **({"error": figures} if isinstance(figures, str) else figures), **shared, "control": True}
 
 
 def why_void(control, expected_ms):

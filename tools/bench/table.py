@@ -26,12 +26,12 @@ def gpu_of(record):
 
 def read_records(folder):
     """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements. Those of
-    another GPU than GPU and of several callers at once are left out."""
+    another GPU than GPU, of several callers at once and of control cells (peers.py) are left out."""
     records = []
     for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
         content = json.loads(file.read_text())
         if isinstance(content, list):
-            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU and r.get("threads", 1) == 1]
+            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU and r.get("threads", 1) == 1 and not r.get("control")]
     return records
 
 
@@ -138,7 +138,7 @@ def is_cached_start(record):
 
 def full_table(records):
     """Lines of Markdown: a row a model, precision, batch and program. Milliseconds of a run alone, from its call on and on the device, and of one among many
-    back to back, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
+    back to back with its joules where the GPU counted them, and seconds from the file to the first result, less the CUDA context's; the same of a start from the plan cache beside the tuned row it belongs to."""
     rows, cached = {}, {}  # by (model, precision, batch), ours first
     for record in records:
         cell = (record["model"], record["precision"], record["batch"])
@@ -151,8 +151,9 @@ def full_table(records):
         again = cached.get((model, precision, batch)) if name == OURS + ", tuned" else None
         times = [f"{ms:.3f}" if ms else "" for ms in (record["median_ms"], on_device(record), sustained_ms(record))]
         rate = record["images_per_s"]
-        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
-    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "set-up s", "from its cache ms", "cached start s"]
+        joules = record.get("joules")
+        lines.append([model, precision, str(batch), name, *times, f"{rate:,.0f}" if rate else "", f"{joules:.3f}" if joules else "", seconds_to_start(record), milliseconds(again), seconds_to_start(again)])
+    heads = ["model", "precision", "batch", "program", "alone ms", "device ms", "sustained ms", "images/s", "J per run", "set-up s", "from its cache ms", "cached start s"]
     return [described(records), timed_how(records), "", *table_lines(heads, lines)]
 
 

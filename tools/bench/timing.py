@@ -5,7 +5,7 @@ import statistics
 import threading
 import time
 
-# Dims of the input without the batch; models that are not listed have images of 3, 224, 224.
+# Dims of the input without the batch; models that are not listed have images of 3, 224, 224, or of the size in their name: "resnet50-192".
 DIMS = {"bert_base": (128,), "whisper_small_encoder": (80, 3000), "open-nsfw": (224, 224, 3),
         "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
@@ -13,9 +13,16 @@ ALONE_RUNS = 200
 DEVICE_RUNS = 50
 
 
+def network_of(model):
+    """The network that a model is, and the height and width of its images if its name has them: "resnet50-192" is ("resnet50", 192), others (name, None)."""
+    name, _, size = model.rpartition("-")
+    return (name, int(size)) if name and size.isdigit() else (model, None)
+
+
 def dims_of(model, batch):
     """Dims of the model's only input."""
-    return (batch, *DIMS.get(model, (3, 224, 224)))
+    size = network_of(model)[1] or 224
+    return (batch, *DIMS.get(model, (3, size, size)))
 
 
 def events_ms(call, ahead=lambda: None):

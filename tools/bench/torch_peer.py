@@ -12,7 +12,7 @@ import sys
 import time
 
 from gpu_tests import device
-from timing import device_ms, events_ms, measure, runs_per_s
+from timing import device_ms, events_ms, measure, network_of, runs_per_s
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
@@ -130,11 +130,12 @@ def measure_one(configuration, seconds, model_folder):
     dtype = getattr(torch, DTYPES[configuration.precision])
     cache = inductor_cache()
     start = time.perf_counter()
-    network = torch_networks.network(configuration.model)
-    if configuration.model.startswith("resnet"):
+    name, size = network_of(configuration.model)
+    network = torch_networks.network(name)
+    if "resne" in name:  # and resnext
         network = fuse(network)
     network = network.to("cuda", dtype).to(memory_format=torch.channels_last)
-    x = torch_networks.random_input(configuration.model, configuration.batch).to("cuda")
+    x = torch_networks.random_input(name, configuration.batch, size or 224).to("cuda")
     if x.is_floating_point():
         x = x.to(dtype).to(memory_format=torch.channels_last if x.dim() == 4 else torch.contiguous_format)
     with torch.inference_mode():

@@ -180,18 +180,14 @@ absl::Status TimeBackToBack(std::vector<OnDevice>& bound, const BenchRequest& re
       return ReadGpuState();
     });
   }
-  const auto joules = [&gpu] { return gpu == nullptr ? std::optional<double>() : gpu->Joules(); };
-  const std::optional<double> before = joules();
+  const RunEnergy energy(gpu.get());
   const absl::Time start = absl::Now();
   const absl::StatusOr<double> runs_per_s =
       bound.size() > 1 ? RunsPerSecond(bound, request.seconds)
                        : RunsPerSecond(bound[0].binding, request.seconds, record.median_ms);
   RETURN_IF_ERROR(runs_per_s.status());
   record.images_per_s = static_cast<double>(record.batch) * *runs_per_s;
-  const std::optional<double> after = joules();
-  if (before.has_value() && after.has_value()) {
-    record.joules = (*after - *before) / (SecondsSince(start) * *runs_per_s);
-  }
+  record.joules = energy.PerRun(SecondsSince(start) * *runs_per_s);
   // After the end, nvidia-smi would report an idle GPU.
   if (state.valid() && state.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     const GpuState during = state.get();

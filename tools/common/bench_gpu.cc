@@ -88,6 +88,12 @@ absl::StatusOr<double> TimeEnqueue(Binding& binding, void* stream, int runs) {
   return SummarizeTimes(ms).median;
 }
 
+std::optional<double> RunEnergy::PerRun(double runs) const {
+  const std::optional<double> now = Now();
+  if (!before_.has_value() || !now.has_value()) return std::nullopt;
+  return (*now - *before_) / runs;
+}
+
 GpuState ParseGpuState(std::string_view text) {
   const std::vector<std::string_view> fields = absl::StrSplit(text, ',');
   if (fields.size() != 2) return {};

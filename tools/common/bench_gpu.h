@@ -27,6 +27,22 @@ absl::StatusOr<CopyTimes> TimeCopies(Device& device, absl::Span<const Tensor> te
 // tensors are in device memory.
 absl::StatusOr<double> TimeEnqueue(Binding& binding, void* stream, int runs);
 
+// Counts the energy of runs that follow.
+class RunEnergy {
+ public:
+  // device  must outlive it; nullptr: nothing is counted
+  explicit RunEnergy(const Device* device) : device_(device), before_(Now()) {}
+  // Joules of one run, after `runs` of them. nullopt: the Device has no counter.
+  std::optional<double> PerRun(double runs) const;
+
+ private:
+  std::optional<double> Now() const {
+    return device_ == nullptr ? std::nullopt : device_->Joules();
+  }
+  const Device* const device_;
+  const std::optional<double> before_;
+};
+
 struct GpuState {
   std::optional<double> clock_mhz;  // of the multiprocessors
   std::optional<double> power_w;

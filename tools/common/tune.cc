@@ -41,8 +41,9 @@ absl::Status TuneModel(const std::string& model, const PlanCacheRequest& request
 std::string Listed(const PlanFile& file) {
   std::string text;
   for (const auto& [key, e] : file.entries) {
-    absl::StrAppendFormat(&text, "%s  %s %s  %.3f us  %s%s  %s\n", e.device, e.engine,
-                          e.engine_version, e.us, e.date, e.checked ? "" : "  not checked",
+    const std::string joules = e.joules.has_value() ? absl::StrFormat("  %.4f J", *e.joules) : "";
+    absl::StrAppendFormat(&text, "%s  %s %s  %.3f us%s  %s%s  %s\n", e.device, e.engine,
+                          e.engine_version, e.us, joules, e.date, e.checked ? "" : "  not checked",
                           e.variant);
   }
   for (const auto& [key, f] : file.failed) {
