@@ -366,8 +366,7 @@ inline void fence_proxy_async_shared_cta() {}
 
 // Global memory, between blocks.
 template <typename Word>
-void atom_acq_rel_gpu_global_add_u64(Word& before, Word* at, Word x) {
-  before = *at;
+void red_release_gpu_global_add_u64(Word* at, Word x) {
   *at += x;
 }
 template <typename Word>

@@ -55,7 +55,7 @@ std::vector<SpeedCase> SpeedCases() {
   };
 }
 
-// Norms and softmax of rows, and norms of planes.
+// Norms and softmax of rows, and norms of planes, of which channels-last reads each twice.
 std::vector<SpeedCase> NormSpeedCases() {
   const std::string rows = "g (T[65536,1024] x, T[1024] w) => (T[65536,1024] y) ";
   const std::string planes = "g (T[64,64,128,128] x, T[64] w, T[64] b) => (T[64,64,128,128] y) ";
@@ -73,12 +73,12 @@ std::vector<SpeedCase> NormSpeedCases() {
     // Measured: 0.568 in f16, 0.719 in f32 (kernels-2026-11-23-283766f.json).
     test.least_share_channels_last = 0.55;
   }
-  cases.back().least_share = 0.65;  // 0.672 in f32 (kernels-2026-11-28-d380155.json)
+  cases.back().least_share = 0.8;  // 0.891 in f16 (kernels-2026-11-28-2b7597e.json)
   return cases;
 }
 
-// The best numbers of rows, and images of twice the side. The least shares are
-// below those of kernels-2026-11-28-d380155.json.
+// The best numbers of rows, and images of twice the side. The least shares are below those of
+// kernels-2026-11-28-2b7597e.json.
 std::vector<SpeedCase> SelectionSpeedCases() {
   const std::string resized =
       "g (T[64,64,64,64] x) => (T[64,64,128,128] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> ";
@@ -98,12 +98,12 @@ std::vector<SpeedCase> SelectionSpeedCases() {
                "{ y = Resize<mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\", "
                "nearest_mode = \"floor\">(x, , s) }",
        .anchor = "Resize",
-       .least_share = 0.5,
-       .least_share_channels_last = 0.5},
+       .least_share = 0.7,
+       .least_share_channels_last = 0.8},
       {.name = "resize linear",
        .text = resized + "{ y = Resize<mode = \"linear\">(x, , s) }",
        .anchor = "Resize",
-       .least_share = 0.35,
+       .least_share = 0.55,
        .least_share_channels_last = 0.5},
   };
 }

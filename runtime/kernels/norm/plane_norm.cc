@@ -21,8 +21,7 @@ Support TakesFactors(const Unit& core) {
 
 // InstanceNormalization and GroupNormalization in any layout: mean and variance of the planes of
 // one channel or group of one image, in f32. Planes that fit the registers of a block are read
-// once, in channels-last also images that fit the shared memory of all blocks; larger ones twice.
-// The price assumes two reads.
+// once; larger ones twice, in channels-last the second time from L2. The price assumes two reads.
 Kernel PlaneNormKernel() {
   return {.ops = {"GroupNormalization", "InstanceNormalization"},
           .takes = TakesFactors,

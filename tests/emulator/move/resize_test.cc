@@ -1,6 +1,7 @@
 // Resize of images, nearest and linear, by threads that compute several rows of a column, and where
 // a scale changes more than rows and columns.
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/substitute.h"
@@ -120,14 +121,16 @@ TEST_F(ResizeCodeTest, ScalesThatKeepAnExtentAndMoveItsElements) {
 
 TEST_F(ResizeCodeTest, CropsBeyondTheImage) {
   for (const char* mode : {"linear", "nearest"}) {
-    for (const int columns : {11, 12}) {  // 12: whole vectors
-      CheckText(absl::Substitute(
-                    "g (float[2,4,7,9] x) => (y) <float[8] r = {0.0, 0.0, -0.3, 0.2, 1.0, 1.0, "
-                    "0.8, 1.4}, int64[4] n = {2, 4, 12, $1}> { y = Resize<mode = \"$0\", "
-                    "coordinate_transformation_mode = \"tf_crop_and_resize\", "
-                    "extrapolation_value = -7.5>(x, r, , n) }",
-                    mode, columns),
-                2e-6);
+    for (const int columns : {11, 16}) {  // 16: whole vectors
+      for (const auto& [type, tolerance] : {std::pair{"float", 2e-6}, {"float16", 4e-3}}) {
+        CheckText(absl::Substitute(
+                      "g ($0[2,4,7,9] x) => (y) <float[8] r = {0.0, 0.0, -0.3, 0.2, 1.0, 1.0, "
+                      "0.8, 1.4}, int64[4] n = {2, 4, 12, $1}> { y = Resize<mode = \"$2\", "
+                      "coordinate_transformation_mode = \"tf_crop_and_resize\", "
+                      "extrapolation_value = -7.5>(x, r, , n) }",
+                      type, columns, mode),
+                  tolerance);
+      }
     }
   }
 }

@@ -243,8 +243,8 @@ TEST_F(RivalsTest, Products) {
   }
 }
 
-// Channels-last planes that fit a block's registers, compared with the form in which all blocks
-// hold them together.
+// Channels-last planes that fit a block's registers: reading them once, compared with the form that
+// reads them a second time from L2.
 TEST_F(RivalsTest, PlaneNormInColumns) {
   for (const std::string type : {"float16", "float"}) {
     for (const auto& [channels, side] : {std::pair{64, 28}, {256, 14}, {512, 14}, {512, 7}}) {
@@ -264,7 +264,7 @@ TEST_F(RivalsTest, PlaneNormInColumns) {
               PlaneNormStream(y.dtype(), PlanesOf(y),
                               {.groups = channels,
                                .multiprocessors = target().info.multiprocessors,
-                               .shared_bytes = target().info.shared_bytes_per_block},
+                               .l2_bytes = target().info.l2_bytes},
                               {.x = slot(0), .scale = slot(1), .bias = slot(2), .y = y.slot});
           std::vector<Form> forms;
           Add("columns", CompilePlaneNorm(request), forms);

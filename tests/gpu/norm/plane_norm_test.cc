@@ -1,5 +1,5 @@
-// Planes of several images, of which only some fit the shared memory of all blocks: blocks that
-// compute moments and blocks that wait for them run in parallel.
+// Planes of several images, of which only some fit L2: blocks that compute moments and blocks that
+// wait for them run in parallel.
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
 
@@ -15,14 +15,14 @@ class PlaneNormTest : public KernelTest {
   }
 };
 
-TEST_F(PlaneNormTest, NormalizesImagesBeyondSharedMemory) {
+TEST_F(PlaneNormTest, NormalizesImagesBeyondL2) {
   Check(
       "g (float16[16,64,128,128] x, float16[64] w, float16[64] b) => (float16[16,64,128,128] y) "
       "{ y = InstanceNormalization(x, w, b) }",
       "InstanceNormalization");
 }
 
-TEST_F(PlaneNormTest, NormalizesGroupsOfChannels) {  // of which some blocks have no column
+TEST_F(PlaneNormTest, NormalizesGroupsOfChannelsBeyondL2) {  // of which some blocks have no column
   Check(
       "g (float[12,72,96,96] x, float[72] w, float[72] b) => (float[12,72,96,96] y) "
       "{ y = GroupNormalization<num_groups = 9>(x, w, b) }",

@@ -23,12 +23,10 @@ class ColumnSlice {
     start_ = static_cast<int64_t>(outer) * shape.extent * shape.inner + within * kWidth;
   }
 
-  // The slice begins at `from` along the extent.
-  __device__ __forceinline__ void Place(int from) { first_ = from + static_cast<int>(threadIdx.y); }
   // Loads elements from `from` on along the extent; `outside` beyond its end.
   template <Reuse reuse = Reuse::kSome>
   __device__ __forceinline__ void Load(const T* x, int from, T outside) {
-    Place(from);
+    first_ = from + static_cast<int>(threadIdx.y);
     Packed<T, kWidth> words[kColumnVectors];
     Vector<T, kWidth> nothing;
 #pragma unroll

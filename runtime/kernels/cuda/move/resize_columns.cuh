@@ -1,5 +1,5 @@
-// Resize of the rows and columns of row-major images, nearest and linear, if rows of y are whole
-// vectors. A thread computes one vector of columns in several rows. It reads the taps of its
+// Resize of the rows and columns of row-major images, nearest of elements below 4 bytes and linear,
+// if rows of y are whole vectors. A thread computes one vector of columns in several rows. It reads the taps of its
 // columns once, and keeps what it read of two rows of x, which adjacent rows of y share.
 #pragma once
 
@@ -225,24 +225,33 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Whether rows of y are whole vectors of `width` elements, and rows and columns have the tables
-// that the kernels expect.
-inline bool HasVectorsOfColumns(const ResizeParameters& p, ResizeKind kind, int width) {
+// Larger elements are copied faster one by one (docs/performance.md, 'What misses its aim').
+template <typename E>
+inline constexpr bool kCopiesVectorsOfColumns = sizeof(E) < 4;
+
+// Whether rows of y are whole vectors, and rows and columns have the tables that the kernels
+// expect.
+template <typename E>
+bool HasVectorsOfColumns(const ResizeParameters& p, ResizeKind kind) {
+  if (kind == ResizeKind::kNearest && !kCopiesVectorsOfColumns<E>) return false;
+  constexpr int kWidth = kVectorBytes / sizeof(E);
   const ResizeDim& columns = p.dims[kFewDims - 1];
   const int taps = kind == ResizeKind::kNearest ? 1 : 2;
-  bool has = columns.in_stride == 1 && columns.out_stride == 1 && columns.out % width == 0;
+  bool has = columns.in_stride == 1 && columns.out_stride == 1 && columns.out % kWidth == 0;
   has = has && columns.most_taps == taps && p.dims[kFewDims - 2].most_taps == taps;
-  for (int d = 0; d < kFewDims - 1; ++d) has = has && p.dims[d].out_stride % width == 0;
+  for (int d = 0; d < kFewDims - 1; ++d) has = has && p.dims[d].out_stride % kWidth == 0;
   return has;
 }
 
-// The kernel for the dims of p, which TakesRows has accepted, and what it needs in p.
+// The kernel for the dims of p, which HasVectorsOfColumns has accepted, and what it needs in p.
 template <typename E>
 Resizes PlanResizeColumns(ResizeParameters& p, ResizeKind kind) {
   constexpr int kWidth = kVectorBytes / sizeof(E);
   PlanRowGroups(p, ResizeVectors<kWidth>::kRow, kWidth, 16);  // amortizes the taps of the columns
   p.lane_groups = FastDivide<uint64_t>(p.dims[kFewDims - 1].out / kWidth);
-  if (kind == ResizeKind::kNearest) return ResizeNearestColumns<WordOf<sizeof(E)>, kWidth>;
+  if constexpr (kCopiesVectorsOfColumns<E>) {
+    if (kind == ResizeKind::kNearest) return ResizeNearestColumns<WordOf<sizeof(E)>, kWidth>;
+  }
   if constexpr (kIsFloat<E>) return ResizeLinearColumns<E, kWidth>;
   return nullptr;  // the rules accept only nearest
 }

@@ -1,7 +1,7 @@
 // Resize of the rows and columns of images, nearest and linear. A thread computes `lanes` of one
 // column in several rows: adjacent channels in channels-last, the same pixel of several channels in
-// rows that are no whole vectors (else resize_columns.cuh). It reads the column's taps once, and
-// keeps what it read of two rows of x, which adjacent rows of y share.
+// rows that resize_columns.cuh does not take. It reads the column's taps once, and keeps what it
+// read of two rows of x, which adjacent rows of y share.
 #pragma once
 
 #include <vector>
@@ -212,7 +212,7 @@ template <typename E>
 Resizes PlanResizeRows(ResizeParameters& p, ResizeKind kind) {
   constexpr int kChannels = 4;
   if (p.may_be_wide) return ResizeRowsOf<E, kVectorBytes / sizeof(E), true>(p, kind);
-  if (HasVectorsOfColumns(p, kind, kVectorBytes / sizeof(E))) return PlanResizeColumns<E>(p, kind);
+  if (HasVectorsOfColumns<E>(p, kind)) return PlanResizeColumns<E>(p, kind);
   if (p.dims[1].out % kChannels == 0) return ResizeRowsOf<E, kChannels, false>(p, kind);
   return ResizeRowsOf<E, 1, false>(p, kind);
 }

@@ -61,7 +61,7 @@ absl::StatusOr<KernelCode> CompileMeanVarianceNorm(const KernelRequest& request)
                                       .deviates = true,
                                       .epsilon = kDeviationEpsilon,
                                       .multiprocessors = request.target.info.multiprocessors,
-                                      .shared_bytes = request.target.info.shared_bytes_per_block};
+                                      .l2_bytes = request.target.info.l2_bytes};
     PlaneNormCalls made = PlaneNorm(y.dtype(), lanes, options, {x.slot, x.slot, x.slot, y.slot});
     code.calls = std::move(made.calls);
     code.workspace_bytes = made.workspace_bytes;

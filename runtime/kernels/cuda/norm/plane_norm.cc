@@ -18,7 +18,7 @@ absl::StatusOr<KernelCode> CompilePlaneNorm(const KernelRequest& request) {
       .groups = per_channel ? lanes.channels : node.attrs().Int("num_groups", 1),
       .epsilon = node.attrs().Float("epsilon", 1e-5F),
       .multiprocessors = request.target.info.multiprocessors,
-      .shared_bytes = request.target.info.shared_bytes_per_block};
+      .l2_bytes = request.target.info.l2_bytes};
   if (lanes.channels % options.groups != 0) {
     return absl::InvalidArgumentError(absl::StrFormat("%d channels are not a multiple of %d groups",
                                                       lanes.channels, options.groups));

@@ -2,10 +2,10 @@
 // planes by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
 //   columns   channels-last, one group per channel: a block holds adjacent channels of all pixels
-//   stream    channels-last and larger: all blocks hold images together (plane_norm_stream.cu)
+//   stream    channels-last and larger (plane_norm_stream.cu)
 //   parts     row-major and larger: moments of parts of planes, joined in a fixed tree to two
 //             factors per channel, which a third launch (affine.cu) applies
-// (Clusters that hold larger planes take twice as long as reading twice: docs/measurements.md,
+// (Clusters that hold larger planes take twice as long as two reads: docs/measurements.md,
 // 'Findings while kernels were built'.)
 #include "runtime/kernels/cuda/norm/plane_norm.h"
 

@@ -20,7 +20,7 @@ struct PlaneNormOptions {
   double epsilon = 1e-5;
   // Used for large channels-last planes.
   int multiprocessors = 1;
-  int64_t shared_bytes = 0;  // the most of a block
+  int64_t l2_bytes = 0;
 };
 
 struct PlaneNormSlots {
@@ -32,11 +32,10 @@ struct PlaneNormCalls {
   int64_t workspace_bytes = 0;
 };
 
-// One launch if the registers of a block can hold the planes of a group. Larger planes:
-// channels-last one launch after a fill, which reads them once if the shared memory of all blocks
-// can hold an image; row-major three (partial moments, factors per channel, the result), which read
-// them twice. x has at least one element; scale and bias are of `dtype`. The padding of y becomes
-// zero.
+// One launch if the registers of a block can hold the planes of a group. Larger planes are read
+// twice: channels-last by one launch after a fill, row-major by three (partial moments, factors per
+// channel, the result). x has at least one element; scale and bias are of `dtype`. The padding of y
+// becomes zero.
 PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
                          const PlaneNormSlots& slots);
 

@@ -1,36 +1,44 @@
-// Blocks take tickets from a counter. A ticket is an item: some channels of some pixels of an
-// image. A block computes the item's moments and keeps its elements in shared memory; the block
-// that finishes the last item of an image joins the moments of all its items, in a fixed tree, to
-// the factors. Where an item would find no memory, the block first writes the result of its oldest
-// one. It waits for factors only if all items that they need have been taken, by running blocks;
-// otherwise it drops the elements and reads them again after the last ticket.
+// Blocks take tickets from a counter. In ticket order, work alternates between the moments of an
+// item (some channels of some pixels of an image) and the result of an item `lead` items earlier,
+// so that its second read hits L2. The block that computes the last item of an image waits for the
+// moments of all its other items and joins them, in a fixed tree, to the factors that the image's
+// results wait for. A ticket only waits for earlier tickets, whose blocks are running.
 #include "runtime/kernels/cuda/norm/plane_norm_stream.h"
 
 #include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/norm/column_moments.cuh"
-#include "runtime/kernels/cuda/norm/plane_norm_items.cuh"
+#include "runtime/kernels/cuda/norm/plane_norm.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-using plane_norm::ClaimTicket;
-using plane_norm::Count;
-using plane_norm::CountFinished;
-using plane_norm::Drop;
-using plane_norm::IsFirstThread;
-using plane_norm::Item;
-using plane_norm::kBlocks;
-using plane_norm::kMostKept;
-using plane_norm::kThreads;
-using plane_norm::kTickets;
-using plane_norm::StreamParameters;
-using plane_norm::WriteDropped;
-using plane_norm::WriteKept;
-
-// Per item, unless smaller items are needed to occupy all blocks: the loads of one step.
-constexpr int64_t kItemBytes = 32 << 10;
+constexpr int kThreads = 256;  // 80 registers each
+constexpr int kBlocks = 3;     // per multiprocessor: 96 KB of loads in flight
+// Per item, unless smaller items are needed to occupy all blocks.
+constexpr int64_t kItemBytes = 64 << 10;
 constexpr int64_t kMostParts = 512;  // joined by one block
+// The lead beyond one image is this part of L2: what is read and written between the two reads must
+// fit L2, and the factors must be computed in that time.
+constexpr int64_t kLeadShare = 6;
+using Count = unsigned long long;  // NOLINT: the argument type of atomicAdd
+
+struct StreamParameters {
+  const void *x, *scale, *bias;
+  void *y, *counts, *parts, *factors;
+  ColumnShape columns;                 // over all images; extent: pixels
+  FastDivide<uint64_t> column_blocks;  // per image
+  FastDivide<uint64_t> image_parts;
+  int part_steps;  // in units of blockDim.y · kColumnVectors pixels
+  int64_t items;   // over all images
+  int64_t lead;    // from one image's items to `items`: how far moments are ahead of results
+  // Statistics are joined over a domain: one image, or all images.
+  bool joins_images;
+  int64_t domain_items, domain_parts, domain_pixels;
+  int channels, groups, of_group, group_threads;
+  bool has_factors, deviates;
+  double epsilon;
+};
 
 template <typename C, int kWidth>
 __device__ __forceinline__ void StoreLanes(C* to, const C (&lanes)[kWidth]) {
@@ -40,31 +48,79 @@ __device__ __forceinline__ void StoreLanes(C* to, const C (&lanes)[kWidth]) {
   StoreVector(to, vector);
 }
 
-// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. Takes a ticket for `next`, and
-// calls make_room() before it stores the item's elements to `kept`, while they are being loaded.
-template <typename T, int kWidth, typename MakeRoom>
-__device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Item& item, T* kept,
-                                            ComputeOf<T>* scratch, Count* next,
-                                            const MakeRoom& make_room) {
+// A thread's part of an item.
+struct Item {
+  int64_t image, domain;
+  int column;      // within the image; none if it is columns_of_one or more
+  int64_t part;    // index over all images
+  int begin, end;  // pixels
+
+  __device__ __forceinline__ Item(const StreamParameters& p, int64_t item) {
+    uint64_t rest = static_cast<uint64_t>(item);
+    const int block = static_cast<int>(p.column_blocks.Split(rest));
+    part = static_cast<int64_t>(rest);
+    const int64_t of_image = static_cast<int64_t>(p.image_parts.Split(rest));
+    image = static_cast<int64_t>(rest);
+    domain = p.joins_images ? 0 : image;
+    column = block * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+    const int64_t pixels = int64_t{p.part_steps} * StepPixels();
+    begin = static_cast<int>(of_image * pixels);
+    end = static_cast<int>(min(begin + pixels, int64_t{p.columns.extent}));
+  }
+  __device__ __forceinline__ static int StepPixels() {
+    return kColumnVectors * static_cast<int>(blockDim.y);
+  }
+  __device__ __forceinline__ bool IsLastStep(int from) const { return from + StepPixels() >= end; }
+  __device__ __forceinline__ bool HasColumn(const StreamParameters& p) const {
+    return column < static_cast<int>(p.columns.columns_of_one.divisor);
+  }
+  __device__ __forceinline__ int64_t ColumnOfAll(const StreamParameters& p) const {
+    if (!HasColumn(p)) return p.columns.columns;
+    return image * static_cast<int64_t>(p.columns.columns_of_one.divisor) + column;
+  }
+};
+
+__device__ __forceinline__ bool IsFirstThread() { return threadIdx.x == 0 && threadIdx.y == 0; }
+
+// counts: the number of tickets taken, then per domain the number of items whose moments are
+// complete, plus 1 once its factors are.
+__device__ __forceinline__ Count* FinishedOf(const StreamParameters& p, int64_t domain) {
+  return static_cast<Count*>(p.counts) + 1 + domain;
+}
+
+// Called by the first thread only.
+__device__ __forceinline__ Count ClaimTicket(const StreamParameters& p) {
+  return atomicAdd(static_cast<Count*>(p.counts), Count{1});
+}
+__device__ __forceinline__ void CountFinished(const StreamParameters& p, int64_t domain) {
+  asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(FinishedOf(p, domain)),
+               "l"(Count{1})
+               : "memory");
+}
+__device__ __forceinline__ void AwaitFinished(const StreamParameters& p, int64_t domain,
+                                              int64_t count) {
+  Count finished = 0;
+  while (finished < static_cast<Count>(count)) {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                 : "=l"(finished)
+                 : "l"(FinishedOf(p, domain))
+                 : "memory");
+  }
+}
+
+// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. Takes a ticket for `next`, except
+// for the last item of a domain.
+template <typename T, int kWidth>
+__device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Item& item,
+                                            bool is_last, ComputeOf<T>* scratch, Count* next) {
   using C = ComputeOf<T>;
+  ColumnMoments<C, kWidth> moments;
   ColumnSlice<T, kWidth> slice(p.columns, item.ColumnOfAll(p));
-  slice.Load(static_cast<const T*>(p.x), item.begin, T(0.0F));
-  if (IsFirstThread()) *next = ClaimTicket(p);
-  make_room();
-  ColumnMoments<C, kWidth> moments;  // not before, limited by registers
 #pragma unroll 1
-  for (int from = item.begin;;) {
-    if (p.kept > 0) {
-#pragma unroll
-      for (int j = 0; j < kColumnVectors; ++j) {
-        StoreVector(kept + j * kThreads * kWidth, slice.lanes[j]);
-      }
-      kept += kColumnVectors * kThreads * kWidth;
-    }
-    AddMoments(slice, moments);
-    from += Item::StepPixels();
-    if (from >= item.end) break;
+  for (int from = item.begin; from < item.end; from += Item::StepPixels()) {
     slice.Load(static_cast<const T*>(p.x), from, T(0.0F));
+    if (IsFirstThread() && item.IsLastStep(from) && !is_last) *next = ClaimTicket(p);
+    AddMoments(slice, moments);
   }
   moments.JoinThreads(static_cast<C>(item.end - item.begin), scratch);
   if (threadIdx.y != 0 || !item.HasColumn(p)) return;
@@ -143,22 +199,73 @@ __device__ __forceinline__ void MakeFactors(const StreamParameters& p, const C* 
   }
 }
 
-// Called after TakeMoments: the block that completes the moments of a domain computes its factors.
+// Called after TakeMoments: the block with the last item of the domain computes the factors and
+// takes its next ticket only then, because other blocks may wait for the factors.
 template <typename T, int kWidth>
 __device__ __forceinline__ void FinishMoments(const StreamParameters& p, const Item& item,
-                                              ComputeOf<T>* scratch, bool* is_last) {
+                                              bool is_last, ComputeOf<T>* scratch, Count* next) {
   using C = ComputeOf<T>;
   __syncthreads();  // the part is written
   if (IsFirstThread()) {
-    *is_last = CountFinished(p, item.domain) == static_cast<Count>(p.domain_items - 1);
+    CountFinished(p, item.domain);
+    if (is_last) AwaitFinished(p, item.domain, p.domain_items);
   }
+  if (!is_last) return;
   __syncthreads();
-  if (!*is_last) return;
   C* parts = static_cast<C*>(p.parts) + item.domain * p.domain_parts * 2 * p.columns.inner;
   JoinParts<C, kWidth>(p, parts, scratch);
   MakeFactors<T, C>(p, parts, static_cast<Factor<C>*>(p.factors) + item.domain * p.columns.inner);
   __syncthreads();
-  if (IsFirstThread()) CountFinished(p, item.domain);
+  if (IsFirstThread()) {
+    CountFinished(p, item.domain);
+    *next = ClaimTicket(p);
+  }
+  __syncthreads();
+}
+
+// Takes a ticket for `next`.
+template <typename T, int kWidth>
+__device__ __forceinline__ void Normalize(const StreamParameters& p, const Item& item,
+                                          Count* next) {
+  using C = ComputeOf<T>;
+  const T* x = static_cast<const T*>(p.x);
+  ColumnSlice<T, kWidth> slice(p.columns, item.ColumnOfAll(p));
+  slice.template Load<Reuse::kNone>(x, item.begin, T(0.0F));
+  if (IsFirstThread()) AwaitFinished(p, item.domain, p.domain_items + 1);
+  __syncthreads();
+  Vector<Factor<C>, kWidth> f = {};
+  if (item.HasColumn(p)) {
+    f = LoadVector<kWidth>(static_cast<const Factor<C>*>(p.factors) +
+                           item.domain * p.columns.inner + item.column * kWidth);
+  }
+  const int present = p.channels - item.column * kWidth;  // lanes beyond these are padding
+#pragma unroll 1
+  for (int from = item.begin;;) {
+    const bool is_last = item.IsLastStep(from);
+    if (IsFirstThread() && is_last) *next = ClaimTicket(p);
+    slice.Forget();
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) {
+      C y[kWidth];
+      WidenAll(slice.lanes[j], y);
+      if (p.has_factors) {
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) y[k] = y[k] * f[k].a + f[k].b;
+      } else {
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) y[k] = (y[k] - f[k].b) * f[k].a;
+      }
+      if (present < kWidth) {
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) y[k] = k < present ? y[k] : C{0};
+      }
+      slice.template Store<Reuse::kNone>(static_cast<T*>(p.y), j, NarrowAll<T>(y));
+    }
+    if (is_last) break;
+    from += Item::StepPixels();
+    slice.template Load<Reuse::kNone>(x, from, T(0.0F));
+  }
+  __syncthreads();
 }
 
 template <typename T, int kWidth>
@@ -166,42 +273,26 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     NormalizeImages(const __grid_constant__ StreamParameters p) {
   WaitForLaunchBefore();
   using C = ComputeOf<T>;
-  extern __shared__ __align__(16) unsigned char scratch_bytes[];
-  __shared__ Count tickets[kTickets];
-  __shared__ int64_t last_dropped;
-  __shared__ bool is_last;
-  C* scratch = reinterpret_cast<C*>(scratch_bytes);
-  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  // Of this thread, for ticket i.
-  const auto kept = [&](int i) {
-    T* const own = reinterpret_cast<T*>(scratch_bytes + p.kept_at) + thread * kWidth;
-    const int slot = i & (kMostKept - 1) & (p.kept - 1);
-    return own + slot * p.part_steps * kColumnVectors * kThreads * kWidth;
-  };
-  const auto item_of = [&](int i) {
-    return Item(p, static_cast<int64_t>(tickets[i & (kTickets - 1)]));
-  };
-  if (IsFirstThread()) tickets[0] = ClaimTicket(p), last_dropped = -1;
+  extern __shared__ __align__(16) unsigned char scratch[];
+  __shared__ Count tickets[2];  // the current and the next ticket
+  if (IsFirstThread()) tickets[0] = ClaimTicket(p);
   __syncthreads();
-  int i = 0;
-#pragma unroll 1
-  for (; tickets[i & (kTickets - 1)] < static_cast<Count>(p.items); ++i) {
-    const Item item = item_of(i);
-    TakeMoments<T, kWidth>(p, item, kept(i), scratch, &tickets[(i + 1) & (kTickets - 1)], [&] {
-      if (i < p.kept) return;
-      const Item oldest = item_of(i - p.kept);
-      if (oldest.domain < item.domain) return WriteKept<T, kWidth>(p, oldest, kept(i));
-      const auto ticket = static_cast<int64_t>(tickets[(i - p.kept) & (kTickets - 1)]);
-      if (IsFirstThread()) Drop(p, ticket, &last_dropped);
-    });
-    FinishMoments<T, kWidth>(p, item, scratch, &is_last);
-  }
-#pragma unroll 1
-  for (int k = max(i - p.kept, 0); k < i; ++k) WriteKept<T, kWidth>(p, item_of(k), kept(k));
-  __syncthreads();
-#pragma unroll 1
-  for (int64_t at = last_dropped; at >= 0; at = static_cast<const int64_t*>(p.dropped)[at]) {
-    WriteDropped<T, kWidth>(p, Item(p, at));
+  for (int i = 0;; i = 1 - i) {
+    const int64_t ticket = static_cast<int64_t>(tickets[i]), paired = ticket - p.lead;
+    if (ticket >= 2 * p.items) return;
+    // First the moments of the first `lead` items, then moments of each further item alternating
+    // with results of the first ones, then the results of the last `lead` items.
+    const bool is_paired = paired >= 0 && paired < 2 * (p.items - p.lead);
+    if (paired < 0 || (is_paired && paired % 2 == 0)) {
+      const int64_t index = is_paired ? p.lead + paired / 2 : ticket;
+      const Item item(p, index);
+      const bool is_last = index == (item.domain + 1) * p.domain_items - 1;
+      Count* next = &tickets[1 - i];
+      TakeMoments<T, kWidth>(p, item, is_last, reinterpret_cast<C*>(scratch), next);
+      FinishMoments<T, kWidth>(p, item, is_last, reinterpret_cast<C*>(scratch), next);
+    } else {
+      Normalize<T, kWidth>(p, Item(p, is_paired ? paired / 2 : ticket - p.items), &tickets[1 - i]);
+    }
   }
 }
 
@@ -220,14 +311,6 @@ int BlockColumns(int64_t columns, bool is_wide) {
   return x;
 }
 
-// How many items of `bytes` a block keeps besides `scratch` bytes: a power of two, or none.
-int KeptItems(int64_t bytes, int64_t scratch, int64_t shared_bytes) {
-  constexpr int64_t kReserved = 1 << 10;  // of each block's shared memory
-  if (bytes > kItemBytes || scratch + bytes > shared_bytes) return 0;
-  const int64_t of_block = (shared_bytes + kReserved) / kBlocks - kReserved - scratch;
-  return of_block / bytes >= kMostKept ? kMostKept : 1;
-}
-
 // columns, column_bytes  vectors of a pixel, and their size
 // Leaves the addresses unset.
 StreamParameters ParametersOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
@@ -243,7 +326,8 @@ StreamParameters ParametersOf(const PlaneLanes& lanes, const PlaneNormOptions& o
       std::min(steps, std::max(wanted_steps, CeilDiv(steps * images_joined, kMostParts)));
   const int64_t image_parts = CeilDiv(steps, part_steps);
   const int64_t image_items = image_parts * column_blocks, items = lanes.images * image_items;
-  const int scratch = CeilDiv(shape.shared_bytes, kVectorBytes) * kVectorBytes;
+  const int64_t image_bytes = lanes.pixels * columns * column_bytes;
+  const int64_t ahead = options.l2_bytes / kLeadShare * image_items / image_bytes;
   return {.columns = {.columns = lanes.images * columns,
                       .columns_of_one = FastDivide<uint64_t>(columns),
                       .inner = lanes.pitch,
@@ -252,8 +336,7 @@ StreamParameters ParametersOf(const PlaneLanes& lanes, const PlaneNormOptions& o
           .image_parts = FastDivide<uint64_t>(image_parts),
           .part_steps = static_cast<int>(part_steps),
           .items = items,
-          .kept = KeptItems(part_steps * step_bytes, scratch, options.shared_bytes),
-          .kept_at = scratch,
+          .lead = options.joins_images ? items : std::min(items, image_items + ahead),
           .joins_images = options.joins_images,
           .domain_items = image_items * images_joined,
           .domain_parts = image_parts * images_joined,
@@ -278,9 +361,7 @@ PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
   shape.shared_bytes = ColumnScratchBytes(shape, kWidth * static_cast<int>(sizeof(C)));
   const StreamParameters p =
       ParametersOf(lanes, options, columns, kWidth * static_cast<int64_t>(sizeof(T)), shape);
-  shape.grid.x = static_cast<unsigned>(std::min(p.items, BlocksOf(options)));
-  shape.shared_bytes = p.kept_at + p.kept * p.part_steps * kThreads * kColumnVectors * kWidth *
-                                       static_cast<int>(sizeof(T));
+  shape.grid.x = static_cast<unsigned>(std::min(2 * p.items, BlocksOf(options)));
 
   const int64_t domains = options.joins_images ? 1 : lanes.images;
   const int64_t count_bytes = (1 + domains) * static_cast<int64_t>(sizeof(Count));
@@ -288,9 +369,8 @@ PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
       p.domain_parts * domains * 2 * lanes.pitch * static_cast<int64_t>(sizeof(C));
   const int64_t parts_at = Aligned(count_bytes), factors_at = parts_at + Aligned(part_bytes);
   PlaneNormCalls made;
-  const int64_t factor_bytes = domains * lanes.pitch * static_cast<int64_t>(sizeof(Factor<C>));
-  const int64_t dropped_at = factors_at + Aligned(factor_bytes);
-  made.workspace_bytes = dropped_at + p.items * static_cast<int64_t>(sizeof(int64_t));
+  made.workspace_bytes =
+      factors_at + domains * lanes.pitch * static_cast<int64_t>(sizeof(Factor<C>));
   made.calls.push_back(KernelCall::Fill(Slot::Workspace(), 0, count_bytes));
   KernelCall& call = made.calls.emplace_back(KernelCall::Of(NormalizeImages<T, kWidth>, shape, p));
   call.Bind(offsetof(StreamParameters, x), slots.x);
@@ -298,7 +378,6 @@ PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
   call.Bind(offsetof(StreamParameters, counts), Slot::Workspace());
   call.Bind(offsetof(StreamParameters, parts), Slot::Workspace(parts_at));
   call.Bind(offsetof(StreamParameters, factors), Slot::Workspace(factors_at));
-  call.Bind(offsetof(StreamParameters, dropped), Slot::Workspace(dropped_at));
   if (!options.has_factors) return made;
   call.Bind(offsetof(StreamParameters, scale), slots.scale);
   call.Bind(offsetof(StreamParameters, bias), slots.bias);

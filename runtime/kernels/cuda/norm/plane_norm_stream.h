@@ -1,5 +1,5 @@
-// Normalizes channels-last planes that are too large for a block, in one launch. Blocks keep what
-// they read in shared memory; what they have no memory for is read twice.
+// Normalizes channels-last planes that are too large for a block, in one launch that reads them
+// twice, the second time from L2.
 #pragma once
 
 #include "runtime/kernels/cuda/norm/plane_norm.h"
