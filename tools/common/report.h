@@ -46,12 +46,13 @@ struct RunReport {
   std::vector<double> runs_ms;
   SessionStats stats;
   std::vector<VerifyReport> verified;
-  std::vector<CheckedPartition> partitions;  // results of --check-partitions
+  std::vector<CheckedPartition> partitions;  // of --check-partitions; of --verify the first wrong
   std::vector<NewShapeTimes> new_shapes;
   std::optional<RunProfile> profile;
   ProfileBy profile_by = ProfileBy::kStep;
-  std::string trace;    // the file of --trace; empty: none
-  std::string warning;  // that outputs overflow; empty: none
+  std::string trace;       // the file of --trace; empty: none
+  std::string warning;     // that values overflow; empty: none
+  std::string divergence;  // why no partition stands for outputs that differ; empty: one does
 
   bool verify_ok() const;
   bool partitions_ok() const;
@@ -89,7 +90,7 @@ inline constexpr std::string_view kRunJsonHelp =
   programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
+  verify {ok, divergence, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, largest_relative,
              largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong, first_overflow, warning,
   profile {captured, graph_note, runs, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
