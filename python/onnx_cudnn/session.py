@@ -270,6 +270,22 @@ class InferenceSession:
         finally:
             drain()
 
+    def check_partitions(self, input_feed: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Runs each partition of the program for these inputs alone, and compares it with the references of its ops on the host: a dict
+        for each, the wrong ones first, then by "share_of_tolerance".
+
+        "ok", "index" (its place in the program), "ops" ("Conv Relu: conv1"), "nodes", "engine", "variant"; of its worst output:
+        "output", "largest_difference", "largest_expected", "share_of_tolerance", "largest_relative", "largest_ulps", "cosine", "note";
+        of f16 and bf16 beside f32: "share_of_f32", and "overflowed", the elements that are finite in f32 alone; "op_by_op": of a wrong
+        one with several ops, each of them alone. Needs the time and memory of the references.
+
+        Raises Unimplemented: the model runs as several programs, or padded.
+        """
+        try:
+            return self._session.check_partitions(self._inputs(input_feed, None))
+        finally:
+            drain()
+
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
     ) -> list[OrtValue]:
