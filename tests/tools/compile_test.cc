@@ -38,6 +38,17 @@ TEST_F(CompileProgramTest, SaysWhatAFileForAGpuLacks) {
   ExpectSays(elsewhere, "compiled for a10, here is cpu: planned again from its model");
 }
 
+// The references run the model in the file, which is nothing to warn of.
+TEST_F(CompileProgramTest, VerifyOfACompiledModelWarnsOfNothing) {
+  EXPECT_EQ(Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp").code, 0);
+  const Ended ended = RunTool("shift.ocp --device cpu --shape 2x4 --verify reference");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_TRUE(absl::StrContains(ended.out, "verify  y/0  agrees")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(RunTool("shift.ocp --device cpu --shape 2x4 --level 1").err,
+                                "compiled with optimization level 2, here 1 is asked for"));
+}
+
 TEST_F(CompileProgramTest, WrongUsageAndFilesEnd) {
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp --opset 17"), 1,
               "is written without --explain, --opset and --passes");
