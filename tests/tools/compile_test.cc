@@ -33,6 +33,7 @@ TEST_F(CompileProgramTest, WritesAModelThatEveryProgramLoads) {
 TEST_F(CompileProgramTest, SaysWhatAFileForAGpuLacks) {
   const Ended ended = Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp --target a10 --shape 2x4");
   ExpectSays(ended, "for a10, ");
+  ExpectSays(ended, ": 0 plans and the partitions, 0 forms of weights\n");
   ExpectSays(ended, "note    no plans: --plan-cache gives them\n");
   ExpectSays(ended, "note    no forms of weights: this host");
   const Ended elsewhere = RunTool("shift.ocp --device cpu --shape 2x4");

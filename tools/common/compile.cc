@@ -23,7 +23,10 @@ std::string TextOf(const CompileReport& report, const CompileRequest& request,
   std::string text =
       absl::StrFormat("wrote   %s  for %s, %d bytes: %d plans%s, %d forms of weights\n", output,
                       request.target, report.bytes, report.plans,
-                      report.has_partitions ? " with the partitions" : "", report.forms);
+                      report.has_partitions ? " with the partitions"
+                      : report.has_cover    ? " and the partitions"
+                                            : "",
+                      report.forms);
   const auto add = [&](std::string_view note) {
     if (!note.empty()) absl::StrAppend(&text, "note    ", Printable(note), "\n");
   };
