@@ -366,8 +366,9 @@ int Main(int argc, char** argv) {
     std::cout << *text << std::flush;
     return kExitDone;
   }
-  const absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
+  absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
+  options->explanation.flags = absl::StrJoin(argv + 1, argv + argc, " ");
   if (absl::Status status = Optimize(*options); !status.ok()) return Fail(kTool, status);
   return kExitDone;
 }

@@ -167,6 +167,7 @@ class DeviceFacts:
     driver: str
     cuda: str
     cudnn: str
+    cublaslt: str
 
 class Binding:
     def run(self, stream: int = 0, cancel: CancelFlag | None = None) -> None: ...

@@ -275,7 +275,8 @@ void BindInfo(nb::module_& module) {
       .def_ro("product", &DeviceFacts::product)
       .def_ro("driver", &DeviceFacts::driver)
       .def_ro("cuda", &DeviceFacts::cuda)
-      .def_ro("cudnn", &DeviceFacts::cudnn);
+      .def_ro("cudnn", &DeviceFacts::cudnn)
+      .def_ro("cublaslt", &DeviceFacts::cublaslt);
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ function drawVersions() {
   table(panel, Object.entries(report.versions || {}).map(([name, value]) => [name.replace(/_/g, ' '), value]));
   panel.append('h2').text('What it ran with');
   table(panel, [['model', report.model], ['device', report.device], ['target', state.program.target], ['prices', state.program.prices],
-    ['precision', report.precision], ['streams', state.program.streams], ['why the model is cut after it', (state.program.cut || []).join('; ')]]);
+    ['precision', report.precision], ['streams', state.program.streams], ...Object.entries(report.run || {}), ['why the model is cut after it', (state.program.cut || []).join('; ')]]);
 }
 
 const TABS = [['graph', 'Graph'], ['timeline', 'Timeline'], ['roofline', 'Roofline'], ['memory', 'Memory'], ['formats', 'Formats'], ['versions', 'Versions']];

@@ -28,7 +28,7 @@ namespace onnx_cudnn {
 // The device of a Session, "h200", and the versions of its software: "580.95", "13.0", "9.19.0";
 // empty if there is none.
 struct DeviceFacts {
-  std::string product, driver, cuda, cudnn;
+  std::string product, driver, cuda, cudnn, cublaslt;
 };
 
 // How long it took to build one Program, in milliseconds.
