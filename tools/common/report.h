@@ -102,7 +102,7 @@ inline constexpr std::string_view kRunJsonHelp =
              threads), executor_ms, allocate_ms, pin_ms, make_ms and upload_ms (constants), capture_ms, copy_ms, launch_ms,
              library_ms (launches by cuBLASLt and cuDNN), device_ms, other_ms}
 --bisect --json: model, differs, pass, pass_is_enough, disabled_passes [], keep_f32 [], nodes [], reduced, tensors, runs, ran_out, s
---max-error --json: model, precision, most, without, reached, error, keep_f32 [], runs
+--max-error --json: model, precision, most, without (the largest), outputs_without {output: error}, reached, error, outputs {}, keep_f32 [], runs
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms
 --doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},
