@@ -261,9 +261,9 @@ class InferenceSession:
         "nodes" and "ops" are ONNX's, "engine" and "variant" what runs them; "us" is the median of `runs`, by events within the CUDA graph
         on a GPU, "share" that of the sum of all steps; "floor_us" a lower bound at the device's peaks, "of_floor" its share of "us";
         "flops", "bytes", "gb_per_s", "tflop_per_s", "index", "stream". Between two steps stands an event, so that their sum is longer
-        than a run.
+        than a run. Of a model that runs as several programs "segment" counts their runs; "index" is -1 for nodes and copies between them.
 
-        Raises Unimplemented: the model runs as several programs, or padded.
+        Raises Unimplemented: the model runs padded.
         """
         try:
             return self._session.profile(self._inputs(input_feed, None), runs)

@@ -31,6 +31,7 @@ RunOptions RunOptionsOf(uint64_t stream, const CancelFlag* cancel) {
 nb::dict DictOf(const ProfiledStep& step) {
   nb::dict dict;
   dict["index"] = step.index;
+  dict["segment"] = step.segment;
   dict["stream"] = step.stream;
   dict["engine"] = step.engine;
   dict["variant"] = step.variant;

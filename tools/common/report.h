@@ -93,8 +93,8 @@ inline constexpr std::string_view kRunJsonHelp =
   verify {ok, divergence, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, largest_relative,
              largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong, first_overflow, warning,
-  profile {captured, graph_note, runs, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
-    steps [{index, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
+  profile {captured, graph_note, runs, streams, segments, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
+    steps [{index, segment, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
     groups [{name, steps, us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}]}, trace (the file),
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
