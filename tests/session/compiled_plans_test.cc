@@ -145,7 +145,9 @@ std::vector<std::string> PartitionsOf(const std::string& path, const SessionOpti
   if (!session.ok()) return {std::string(session.status().message())};
   const std::vector<float> x(kN, 2);
   std::vector<std::string> ops;
-  for (const CheckedPartition& p : session->CheckPartitions({View(x.data(), {kN})}).value()) {
+  const std::vector<CheckedPartition> checked =
+      session->CheckPartitions({View(x.data(), {kN})}).value();
+  for (const CheckedPartition& p : checked) {
     EXPECT_TRUE(p.ok) << p.ops;
     ops.push_back(p.ops);
   }
