@@ -40,10 +40,11 @@ ABSL_FLAG(std::vector<std::string>, disable_passes, {},
 ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.");
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
-ABSL_FLAG(std::string, output, "",
-          "File for the rewritten model; NAME.ocp for a model compiled for --target, which every "
-          "program and API loads in place of MODEL. -o is short for it. With --explain each node's "
-          "metadata have its partition, engine and formats, which Netron shows.");
+ABSL_FLAG(
+    std::string, output, "",
+    "File for the rewritten model; NAME.ocp for a model compiled for --target, which every "
+    "program and API loads in place of MODEL. -o is short for it. Only together with --explain "
+    "each node's metadata have its partition, engine and formats, which Netron shows.");
 ABSL_FLAG(int, opset, 0,
           "With --output: the opset of the written model, 6 to 28; exit code 3 if an op needs a "
           "later one. 0: the model's own, or the next later one in which every op can be written; "
@@ -76,6 +77,9 @@ ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(int, streams, 1, "With --explain: number of streams for independent steps.");
 ABSL_FLAG(std::string, max_memory, "0", onnx_cudnn::kMaxMemoryHelp);
+ABSL_FLAG(bool, check, false,
+          "Checks a compiled model, NAME.ocp: reads every part, of which a start reads some, and "
+          "compares its checksum. Exit code 2 if one differs.");
 ABSL_FLAG(bool, tune, false,
           "Measures candidates for one or more models and stores the results in --plan-cache. "
           "onnx-cudnn-tune-worker, beside this program, measures: candidates that hang or "
@@ -113,6 +117,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --explain --target h200 --report why.html   the same as a page for a browser
 
   onnx-cudnn-opt resnet50.onnx --target h200 --precision fp16 --shape 1x3x224x224 --plan-cache plans.json -o resnet50.ocp
+  onnx-cudnn-opt resnet50.ocp --check                                   is the file whole?
 
   onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224
   onnx-cudnn-opt --plan-cache plans.json --cache-merge other.json --cache-list
@@ -150,6 +155,9 @@ absl::StatusOr<OwnedTarget> TargetOf(const Options& options) {
 // What an explanation needs, a compiled model can have, or neither.
 absl::Status CheckOutput(const Options& options) {
   const bool compiles = IsCompiledName(options.output);
+  if (absl::GetFlag(FLAGS_check) && (options.explain || !options.output.empty())) {
+    return absl::InvalidArgumentError("--check takes no --explain and no --output");
+  }
   if (compiles && (options.explain || options.opset != 0 || !options.passes.empty())) {
     return absl::InvalidArgumentError(
         "a compiled model (-o NAME.ocp) is written without --explain, --opset and --passes");
@@ -303,6 +311,11 @@ absl::Status Compile(const Options& options) {
 }
 
 absl::Status Optimize(const Options& options) {
+  if (absl::GetFlag(FLAGS_check)) {
+    ASSIGN_OR_RETURN(const std::string text, CheckCompiled(options.model));
+    std::cout << text;
+    return absl::OkStatus();
+  }
   if (IsCompiledName(options.output)) return Compile(options);
   if (!options.explanation.report.empty()) RETURN_IF_ERROR(CheckReportPage());
   ASSIGN_OR_RETURN(OwnedTarget owned, TargetOf(options));
@@ -353,8 +366,9 @@ int Main(int argc, char** argv) {
     std::cout << *text << std::flush;
     return kExitDone;
   }
-  const absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
+  absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
+  options->explanation.flags = absl::StrJoin(argv + 1, argv + argc, " ");
   if (absl::Status status = Optimize(*options); !status.ok()) return Fail(kTool, status);
   return kExitDone;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "tools/common/bisect_report.h"
 #include "tools/common/check_report.h"
@@ -291,6 +292,7 @@ int Main(int argc, char** argv) {
   absl::StatusOr<std::string> pins = ReadPinFile(pin);
   if (!pins.ok()) return Fail(kTool, pins.status());
   options->session.pins = *std::move(pins);
+  options->profile.flags = absl::StrJoin(argv + 1, argv + argc, " ");
   if (absl::GetFlag(FLAGS_check)) {
     const auto check = CheckForReport(options->model, options->session, options->inputs);
     if (!check.ok()) return Fail(kTool, check.status());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "passes/explain/explanation.h"
 #include "passes/partition/proposals.h"
 
 namespace onnx_cudnn {
@@ -72,11 +73,36 @@ class EdgeExplainer {
       for (const Node* node : partitions[i].chosen.nodes) owner_[node] = static_cast<int>(i);
     }
     for (const std::vector<Proposal>& at : proposals_.at()) {
-      for (const Proposal& p : at) NoteOffer(p.candidate);
+      for (const Proposal& p : at) {
+        NoteOffer(p.candidate);
+        const int owner = owner_.at(p.candidate.nodes[0]);
+        if (HasNodesOf(owner, p.candidate)) same_nodes_[owner].push_back(&p.candidate);
+      }
     }
   }
 
-  std::vector<EdgeReport> Run() const {
+  std::map<const Node*, std::vector<LostCandidate>> Lost() const {
+    std::map<const Node*, std::vector<LostCandidate>> lost;
+    for (const auto& [partition, candidates] : same_nodes_) {
+      const Candidate& chosen = partitions_[partition].chosen;
+      const std::string taken = FormatsOf(chosen);
+      std::map<std::pair<std::string, std::string>, double> least;
+      for (const Candidate* c : candidates) {
+        const std::string formats = FormatsOf(*c);
+        if (c->engine == chosen.engine && formats == taken) continue;
+        const auto [it, added] =
+            least.try_emplace({std::string(c->engine->name()), formats}, c->cost.us);
+        if (!added) it->second = std::min(it->second, c->cost.us);
+      }
+      std::vector<LostCandidate>& others = lost[chosen.nodes[0]];
+      for (const auto& [what, us] : least) others.push_back({what.first, what.second, us});
+      std::stable_sort(others.begin(), others.end(),
+                       [](const LostCandidate& a, const LostCandidate& b) { return a.us < b.us; });
+    }
+    return lost;
+  }
+
+  std::vector<EdgeReport> Edges() const {
     std::vector<EdgeReport> reports;
     for (const Node* consumer : graph_.TopologicalOrder()) {
       std::set<const Value*> seen;
@@ -90,6 +116,26 @@ class EdgeExplainer {
   }
 
  private:
+  bool HasNodesOf(int partition, const Candidate& candidate) const {
+    const auto is_of = [&](const Node* node) { return owner_.at(node) == partition; };
+    return candidate.nodes.size() == partitions_[partition].chosen.nodes.size() &&
+           std::all_of(candidate.nodes.begin(), candidate.nodes.end(), is_of);
+  }
+
+  // "NHWC", or "NCHW>NHWC" where the first input and output differ.
+  static std::string FormatsOf(const Candidate& candidate) {
+    const Boundary boundary = BoundaryOf(candidate.nodes);
+    const auto name = [](const Value& value, const Placement& placement) {
+      const Dims dims = value.dims();
+      return FormatName(placement, dims);
+    };
+    const std::string out =
+        boundary.outputs.empty() ? "" : name(*boundary.outputs[0], candidate.outputs[0]);
+    if (boundary.inputs.empty()) return out;
+    const std::string in = name(*boundary.inputs[0], candidate.inputs[0]);
+    return in == out ? out : absl::StrCat(in, ">", out);
+  }
+
   Offer OfferOf(const Candidate& candidate) const {
     std::set<int> owners;
     for (const Node* node : candidate.nodes) owners.insert(owner_.at(node));
@@ -164,13 +210,15 @@ class EdgeExplainer {
   const Proposals proposals_;
   std::map<const Node*, int> owner_;
   std::map<Edge, Offer> offers_;
+  std::map<int, std::vector<const Candidate*>> same_nodes_;  // by Partition
 };
 
 }  // namespace
 
-std::vector<EdgeReport> ExplainEdges(const Graph& graph, absl::Span<const Partition> partitions,
-                                     const Refusals& refused, const Target& target) {
-  return EdgeExplainer(graph, partitions, refused, target).Run();
+EdgesAndLost ExplainEdges(const Graph& graph, absl::Span<const Partition> partitions,
+                          const Refusals& refused, const Target& target) {
+  const EdgeExplainer explainer(graph, partitions, refused, target);
+  return {explainer.Edges(), explainer.Lost()};
 }
 
 std::string NameOf(const Node& node) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,14 +33,27 @@ struct EdgeReport {
   std::vector<Refusal> refusals;  // sorted, unique; empty if there is an offer
 };
 
+// A Candidate over exactly the Nodes of a Partition that was not chosen.
+struct LostCandidate {
+  std::string engine, formats;  // "kernel", "NHWC>NCHW": of the first input and the first output
+  double us = 0;                // predicted
+};
+
+struct EdgesAndLost {
+  std::vector<EdgeReport> edges;
+  // By the first Node of the Partition, the cheapest first; of those with equal engine and formats
+  // the cheapest, without those that have the chosen ones.
+  std::map<const Node*, std::vector<LostCandidate>> lost;
+};
+
 // Every edge between two of `partitions`, once per reader: the cheapest Candidate that covers it
 // and was not chosen; if there is none, the rules that refused one, from the Engines that fuse
-// anything here.
+// anything here. And what else would run the same Nodes as each Partition.
 //   graph       static, before Formats are materialized
 //   partitions  cover the Graph
 //   refused     refused by Confirm: no longer offers, but reasons
-std::vector<EdgeReport> ExplainEdges(const Graph& graph, absl::Span<const Partition> partitions,
-                                     const Refusals& refused, const Target& target);
+EdgesAndLost ExplainEdges(const Graph& graph, absl::Span<const Partition> partitions,
+                          const Refusals& refused, const Target& target);
 
 // The name of a Node; if it has none, the name of its first output.
 std::string NameOf(const Node& node);

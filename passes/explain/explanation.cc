@@ -146,19 +146,24 @@ absl::StatusOr<Explanation> Explain(const Graph& graph,
   Explanation explanation{.target = target.info.name, .prices = std::string(target.info.prices)};
   explanation.peaks = {target.info.f16_flops_per_us, target.info.tf32_flops_per_us,
                        target.info.f32_flops_per_us, target.info.bytes_per_us};
+  EdgesAndLost explained;
   options.on_partitions = [&](const Graph& bound, absl::Span<const Partition> partitions,
                               const Refusals& refused) {
-    explanation.edges = ExplainEdges(bound, partitions, refused, target);
+    explained = ExplainEdges(bound, partitions, refused, target);
   };
   ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                    BuildProgram(graph, input_dims, target, options));
   explanation.streams = program->schedule.streams;
   for (const ScheduledStep& s : program->schedule.steps) {
     const Partition& partition = program->partitions[s.step];
-    explanation.partitions.push_back(ReportPartition(partition, s.stream, target));
+    PartitionReport& report =
+        explanation.partitions.emplace_back(ReportPartition(partition, s.stream, target));
+    const auto lost = explained.lost.find(partition.chosen.nodes[0]);
+    if (lost != explained.lost.end()) report.lost = std::move(lost->second);
     if (IsConversion(partition)) explanation.formats.push_back(CostOfConversion(partition));
     AddPaddings(partition, target, explanation.formats);
   }
+  explanation.edges = std::move(explained.edges);
   explanation.totals = Sum(explanation);
   explanation.copies = CopiesOf(program->graph, target.info);
   explanation.memory = ReportMemory(*program, target.info);

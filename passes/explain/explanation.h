@@ -29,6 +29,7 @@ struct PartitionReport {
   double floor_us = 0;  // lower bound: its Nodes as one kernel at the device's peaks
   int stream = 0;
   bool launches = true;
+  std::vector<LostCandidate> lost;  // over the same Nodes, the cheapest first
 };
 
 // What one Format costs: bytes moved to convert to it, or padding moved along with it.

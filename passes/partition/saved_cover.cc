@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,20 +15,31 @@
 namespace onnx_cudnn {
 namespace {
 
-std::string DigestOf(const Candidate& candidate, const Target& target) {
+enum class Host { kThis, kAny };
+
+constexpr std::string_view kOfAnyHost = "*";
+
+// The first line of a Signature is about the host.
+std::string DigestOf(const Candidate& candidate, const Target& target, Host host) {
+  const std::string signature = Signature(candidate, target);
+  std::string_view text = signature;
+  if (host == Host::kAny) text.remove_prefix(signature.find('\n'));
   Sha1 hash;
-  hash.Update(Signature(candidate, target));
-  return hash.HexDigest();
+  hash.Update(text);
+  return absl::StrCat(host == Host::kAny ? kOfAnyHost : "", hash.HexDigest());
 }
 
 // Keeps the proposal with these Nodes and this Signature.
 class Wanted final : public CandidateSink {
  public:
   Wanted(std::vector<int> ids, std::string_view digest, const Target& target)
-      : ids_(std::move(ids)), digest_(digest), target_(target) {}
+      : ids_(std::move(ids)),
+        digest_(digest),
+        target_(target),
+        host_(absl::StartsWith(digest, kOfAnyHost) ? Host::kAny : Host::kThis) {}
   void Add(Candidate candidate) override {
     if (found_.has_value() || NodeIds(candidate) != ids_) return;
-    if (DigestOf(candidate, target_) == digest_) found_ = std::move(candidate);
+    if (DigestOf(candidate, target_, host_) == digest_) found_ = std::move(candidate);
   }
   void No(const Engine& /*engine*/, const Node& /*node*/, std::string /*reason*/) override {}
   std::optional<Candidate> found() && { return std::move(found_); }
@@ -37,6 +49,7 @@ class Wanted final : public CandidateSink {
   const std::vector<int> ids_;
   const std::string_view digest_;
   const Target& target_;
+  const Host host_;
   std::optional<Candidate> found_;
 };
 
@@ -70,22 +83,34 @@ std::optional<Candidate> CandidateFromLine(std::string_view line, const Stretch&
   return std::move(wanted).found();
 }
 
-}  // namespace
-
-std::string CoverToText(absl::Span<const Candidate> cover, const Target& target) {
+std::string TextOf(absl::Span<const Candidate> cover, const Target& target, Host host) {
   std::vector<std::string> lines;
   for (const Candidate& c : cover) {
-    lines.push_back(absl::StrCat(c.engine->name(), " ", DigestOf(c, target), " ",
+    lines.push_back(absl::StrCat(c.engine->name(), " ", DigestOf(c, target, host), " ",
                                  absl::StrJoin(NodeIds(c), " "), "\n"));
   }
   std::sort(lines.begin(), lines.end());
   return absl::StrJoin(lines, "");
 }
 
-std::string CoverToText(absl::Span<const Partition> partitions, const Target& target) {
+std::vector<Candidate> ChosenOf(absl::Span<const Partition> partitions) {
   std::vector<Candidate> cover;
   for (const Partition& p : partitions) cover.push_back(p.chosen);
-  return CoverToText(cover, target);
+  return cover;
+}
+
+}  // namespace
+
+std::string CoverToText(absl::Span<const Candidate> cover, const Target& target) {
+  return TextOf(cover, target, Host::kThis);
+}
+
+std::string CoverToText(absl::Span<const Partition> partitions, const Target& target) {
+  return TextOf(ChosenOf(partitions), target, Host::kThis);
+}
+
+std::string CoverForAnyHost(absl::Span<const Partition> partitions, const Target& target) {
+  return TextOf(ChosenOf(partitions), target, Host::kAny);
 }
 
 std::optional<std::vector<Candidate>> CoverFromText(std::string_view text, const Stretch& stretch) {

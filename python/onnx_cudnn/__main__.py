@@ -1,4 +1,4 @@
-"""python -m onnx_cudnn run|opt|bench|doctor ARGUMENTS: the programs that the package holds."""
+"""python -m onnx_cudnn run|opt|bench|doctor|verify ARGUMENTS: the programs that the package holds, and verify."""
 
 import os
 import pathlib
@@ -16,12 +16,16 @@ def main() -> None:
     """Becomes the program; exit code 1 for wrong usage, 5 if the package was built without programs."""
     if len(sys.argv) > 1 and sys.argv[1] == "--version":
         sys.argv[1:] = ["run", "--version"]
+    if sys.argv[1:2] == ["verify"]:
+        from .verification import main as verify
+
+        sys.exit(verify(sys.argv[2:]))
     if len(sys.argv) < 2 or sys.argv[1] not in _PROGRAMS:
         asked = len(sys.argv) > 1 and sys.argv[1] in ("-h", "--help")
         if len(sys.argv) > 1 and not asked:
             print(f"onnx_cudnn: unknown program {sys.argv[1]}", file=sys.stderr)
         print("usage: python -m onnx_cudnn PROGRAM [ARGUMENTS]", file=sys.stdout if asked else sys.stderr)
-        for name, (_, what) in _PROGRAMS.items():
+        for name, what in [*((name, what) for name, (_, what) in _PROGRAMS.items()), ("verify", "compares a model's outputs with onnxruntime's")]:
             print(f"  {name:8}{what}", file=sys.stdout if asked else sys.stderr)
         sys.exit(0 if asked else 1)
     _become(_PROGRAMS[sys.argv[1]][0], sys.argv[2:])

@@ -261,12 +261,28 @@ class InferenceSession:
         "nodes" and "ops" are ONNX's, "engine" and "variant" what runs them; "us" is the median of `runs`, by events within the CUDA graph
         on a GPU, "share" that of the sum of all steps; "floor_us" a lower bound at the device's peaks, "of_floor" its share of "us";
         "flops", "bytes", "gb_per_s", "tflop_per_s", "index", "stream". Between two steps stands an event, so that their sum is longer
-        than a run.
+        than a run. Of a model that runs as several programs "segment" counts their runs; "index" is -1 for nodes and copies between them.
+
+        Raises Unimplemented: the model runs padded.
+        """
+        try:
+            return self._session.profile(self._inputs(input_feed, None), runs)
+        finally:
+            drain()
+
+    def check_partitions(self, input_feed: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Runs each partition of the program for these inputs alone, and compares it with the references of its ops on the host: a dict
+        for each, the wrong ones first, then by "share_of_tolerance".
+
+        "ok", "index" (its place in the program), "ops" ("Conv Relu: conv1"), "nodes", "engine", "variant"; of its worst output:
+        "output", "largest_difference", "largest_expected", "share_of_tolerance", "largest_relative", "largest_ulps", "cosine", "note";
+        of f16 and bf16 beside f32: "share_of_f32", and "overflowed", the elements that are finite in f32 alone; "op_by_op": of a wrong
+        one with several ops, each of them alone. Needs the time and memory of the references.
 
         Raises Unimplemented: the model runs as several programs, or padded.
         """
         try:
-            return self._session.profile(self._inputs(input_feed, None), runs)
+            return self._session.check_partitions(self._inputs(input_feed, None))
         finally:
             drain()
 

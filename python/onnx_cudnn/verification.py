@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ._types import numpy_type
 from ._values import TENSOR
-from .errors import FailedPrecondition, InvalidArgument, Unimplemented
+from .errors import Cancelled, Error, FailedPrecondition, Internal, InvalidArgument, ResourceExhausted, Unimplemented
 from .options import SessionOptions
 from .session import InferenceSession
 
@@ -19,6 +21,8 @@ from .session import InferenceSession
 _TOLERANCES = {"strict": (1e-3, 1e-5), "tf32": (2e-3, 2e-2), "fp16": (1e-3, 5e-2), "bf16": (2.0**-6, 8e-2)}
 _LEAST = 1e-7  # a smaller difference never counts
 _EXTENT = 1  # of dims that are not numbers
+_SHORT = (10, 16)  # ONNX's numbers of fp16 and bf16
+_EXIT_CODES = {Unimplemented: 3, FailedPrecondition: 5, ResourceExhausted: 6, Cancelled: 7, Internal: 7}  # other errors: 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +62,15 @@ class VerifiedOutput:
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """The result of verify; true if every output agrees."""
+    """The result of verify; true if every output agrees.
+
+    notes  which partition is the first that differs from its ops' references, if an output differs; which is the first that makes a
+           value NaN or infinite that f32 does not, if the arithmetic, an input or an output is fp16 or bf16
+    """
 
     against: str
     outputs: tuple[VerifiedOutput, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -75,7 +84,7 @@ class Verification:
         return iter(self.outputs)
 
     def __str__(self) -> str:
-        return "\n".join([f"against {self.against}: {'agrees' if self.ok else 'DIFFERS'}", *map(str, self.outputs)])
+        return "\n".join([f"against {self.against}: {'agrees' if self.ok else 'DIFFERS'}", *map(str, self.outputs), *self.notes])
 
 
 def verify(
@@ -106,7 +115,25 @@ def verify(
     default_rtol, default_atol = _TOLERANCES[session.precision]
     tolerance = (default_rtol if rtol is None else rtol, default_atol if atol is None else atol)
     names = [output.name for output in session.get_outputs()]
-    return Verification(against, tuple(_compared(name, x, y, tolerance) for name, x, y in zip(names, found, expected, strict=True)))
+    outputs = tuple(_compared(name, x, y, tolerance) for name, x, y in zip(names, found, expected, strict=True))
+    return Verification(against, outputs, _notes(session, feed, all(output.ok for output in outputs)))
+
+
+def _notes(session: InferenceSession, feed: Mapping[str, Any], agrees: bool) -> tuple[str, ...]:
+    is_short = session.precision in ("fp16", "bf16") or any(info.dtype in _SHORT for info in [*session._input_infos, *session._output_infos])
+    if agrees and not is_short:
+        return ()
+    try:
+        partitions = sorted(session.check_partitions(feed), key=lambda partition: int(partition["index"]))
+    except (InvalidArgument, Unimplemented):  # values that are no tensors; several programs
+        return ()
+    wrong = [f"partition {p['index']} is the first that is wrong: {p['ops']}" for p in partitions if not p["ok"]]
+    overflows = [
+        f"partition {p['index']} is the first that overflows: {p['ops']}, {p['overflowed']} elements are NaN or infinite, and finite in f32"
+        for p in partitions
+        if p["overflowed"] > 0
+    ]
+    return tuple(wrong[:1] + overflows[:1])
 
 
 def _onnxruntime(model: Any) -> Any:
@@ -200,3 +227,52 @@ def _compared(name: str, found: Any, expected: Any, tolerance: tuple[float, floa
         beyond=beyond,
         not_finite=int((~np.isfinite(x) & np.isfinite(y)).sum()),
     )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """python -m onnx_cudnn verify ARGUMENTS; returns the exit code."""
+    parser = _Parser(
+        prog="onnx_cudnn verify",
+        description="Runs a model here and elsewhere on the same inputs, and compares the outputs.",
+        epilog="Exit codes: 0 agrees, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 differs, 5 device or onnxruntime missing, 6 out of memory, 7 internal.",
+    )
+    parser.add_argument("model")
+    parser.add_argument("--against", choices=("onnxruntime", "reference"), default="onnxruntime", help="onnxruntime on the CPU, or the ops' references")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="once per input; others are random, with 1 for dims that are no numbers")
+    parser.add_argument("--device", help="auto, cpu or cuda")
+    parser.add_argument("--target", help="runs what this GPU would, by the ops' references: h200")
+    parser.add_argument("--precision", choices=tuple(_TOLERANCES))
+    parser.add_argument("--rtol", type=float, help="allowed share of the expected element; default: by the precision")
+    parser.add_argument("--atol", type=float, help="allowed share of the output's largest expected element")
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs")
+    asked = parser.parse_args(arguments)
+    options = SessionOptions()
+    try:
+        for name in ("device", "target", "precision"):
+            if getattr(asked, name) is not None:
+                setattr(options, name, getattr(asked, name))
+        result = verify(asked.model, _arrays(asked.input), asked.against, options=options, rtol=asked.rtol, atol=asked.atol, seed=asked.seed)
+    except Error as error:
+        print(f"onnx_cudnn verify: {error}", file=sys.stderr)
+        return _EXIT_CODES.get(type(error), 2)
+    print(result)
+    return 0 if result else 4
+
+
+def _arrays(inputs: Sequence[str]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {}
+    for text in inputs:
+        name, is_given, path = text.rpartition("=")
+        if not is_given:
+            raise InvalidArgument(f"--input: expected NAME=FILE.npy, found {text!r}")
+        try:
+            arrays[name] = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InvalidArgument(f"--input {name}: {error}") from error
+    return arrays

@@ -31,6 +31,7 @@ RunOptions RunOptionsOf(uint64_t stream, const CancelFlag* cancel) {
 nb::dict DictOf(const ProfiledStep& step) {
   nb::dict dict;
   dict["index"] = step.index;
+  dict["segment"] = step.segment;
   dict["stream"] = step.stream;
   dict["engine"] = step.engine;
   dict["variant"] = step.variant;
@@ -44,6 +45,35 @@ nb::dict DictOf(const ProfiledStep& step) {
   dict["bytes"] = step.bytes;
   dict["gb_per_s"] = step.gb_per_s();
   dict["tflop_per_s"] = step.tflop_per_s();
+  return dict;
+}
+
+nb::dict DictOf(const CheckedOutput& checked) {
+  nb::dict dict;
+  dict["engine"] = checked.engine;
+  dict["variant"] = checked.variant;
+  dict["ops"] = checked.ops;
+  dict["output"] = checked.output;
+  dict["ok"] = checked.ok;
+  dict["largest_difference"] = checked.largest_difference;
+  dict["largest_expected"] = checked.largest_expected;
+  dict["share_of_tolerance"] = checked.share_of_tolerance;
+  dict["largest_relative"] = checked.largest_relative;
+  dict["largest_ulps"] = checked.largest_ulps;
+  dict["cosine"] = checked.cosine;
+  dict["note"] = checked.note;
+  return dict;
+}
+
+nb::dict DictOf(const CheckedPartition& checked) {
+  nb::dict dict = DictOf(static_cast<const CheckedOutput&>(checked));
+  nb::list alone;
+  for (const CheckedOutput& op : checked.op_by_op) alone.append(DictOf(op));
+  dict["index"] = checked.index;
+  dict["nodes"] = checked.nodes;
+  dict["op_by_op"] = alone;
+  dict["share_of_f32"] = checked.share_of_f32;
+  dict["overflowed"] = checked.overflowed;
   return dict;
 }
 
@@ -153,6 +183,17 @@ class PySession {
     for (const ProfiledStep& step : profile.steps) steps.append(DictOf(step));
     return steps;
   }
+  // One dict per partition.
+  nb::list CheckPartitions(const NamedTensors& inputs) const {
+    std::vector<CheckedPartition> checked;
+    {
+      Released released;
+      checked = ValueOf(session_->CheckPartitions(ViewsOf(inputs)));
+    }
+    nb::list partitions;
+    for (const CheckedPartition& partition : checked) partitions.append(DictOf(partition));
+    return partitions;
+  }
   SessionStats Stats() const {
     Released released;
     return session_->stats();
@@ -235,7 +276,8 @@ void BindInfo(nb::module_& module) {
       .def_ro("product", &DeviceFacts::product)
       .def_ro("driver", &DeviceFacts::driver)
       .def_ro("cuda", &DeviceFacts::cuda)
-      .def_ro("cudnn", &DeviceFacts::cudnn);
+      .def_ro("cudnn", &DeviceFacts::cudnn)
+      .def_ro("cublaslt", &DeviceFacts::cublaslt);
 }
 
 }  // namespace
@@ -275,6 +317,7 @@ void BindSession(nb::module_& module) {
       .def("bind", &PySession::Bind, nb::arg("inputs"), nb::arg("outputs"))
       .def("outputs_for", &PySession::OutputsFor, nb::arg("inputs"))
       .def("profile", &PySession::Profile, nb::arg("inputs"), nb::arg("runs"))
+      .def("check_partitions", &PySession::CheckPartitions, nb::arg("inputs"))
       .def("stats", &PySession::Stats)
       .def_prop_ro("inputs", [session](const PySession& s) { return session(s).inputs(); })
       .def_prop_ro("outputs", [session](const PySession& s) { return session(s).outputs(); })

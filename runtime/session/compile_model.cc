@@ -15,6 +15,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/file.h"
 #include "runtime/base/parts_file.h"
 #include "runtime/base/result_status.h"
@@ -88,24 +89,43 @@ std::vector<std::string> EnginesOf(const PlanFile& plans) {
   return {engines.begin(), engines.end()};
 }
 
-// The plans of the request's cache that the Program of its inputs needs. `target` gets the name
-// that its device has there.
+// The plans of the request's cache that the Program of its inputs needs, and its partitions.
+// `target` gets the name that its device has in the cache.
 //   draft  the file without them, from which the Graph is read as a Session reads it: the
 //   partitions
 //          name its Nodes by their numbers
 absl::StatusOr<SelectedPlans> PlansFor(const CompileRequest& request, Target& target,
                                        const SessionOptions& options,
                                        std::shared_ptr<const PartsFile> draft) {
-  const bool on_gpu = target.info.compute_capability > 0;
-  if (request.options.plan_cache.empty() || !on_gpu) return SelectedPlans();
-  ASSIGN_OR_RETURN(const PlanFile cache, ReadPlanFile(request.options.plan_cache));
+  if (target.info.compute_capability == 0) return SelectedPlans();
+  PlanFile cache;
+  if (!request.options.plan_cache.empty()) {
+    ASSIGN_OR_RETURN(cache, ReadPlanFile(request.options.plan_cache));
+  }
   const auto entry = std::find_if(
       cache.entries.begin(), cache.entries.end(),
       [&](const auto& item) { return AreOneDevice(item.second.device, target.info.name); });
-  if (entry == cache.entries.end()) return SelectedPlans();
-  target.info.name = entry->second.device;
+  const bool has_plans = entry != cache.entries.end();
+  if (has_plans) target.info.name = entry->second.device;
   ASSIGN_OR_RETURN(const Graph graph, LoadModelPart(std::move(draft), kOptimizedPart));
-  return SelectPlans(graph, request.inputs, target, options, cache);
+  absl::StatusOr<SelectedPlans> selected =
+      SelectPlans(graph, request.inputs, target, options, cache);
+  // Without plans the file serves any inputs: these need not be some that the model takes.
+  if (!selected.ok() && !has_plans && !absl::IsCancelled(selected.status())) return SelectedPlans();
+  return selected;
+}
+
+// As ShapesIn of the Program of `inputs`. nullopt: an input is no tensor, or its dims are not
+// given.
+std::optional<std::string> ShapesOf(const Graph& model, const CompiledInputs& inputs) {
+  std::vector<std::string> shapes;
+  for (const Value* input : model.inputs()) {
+    const auto given = inputs.dims.find(input->name());
+    if (given == inputs.dims.end() && !input->is_static()) return std::nullopt;
+    const Dims dims = given == inputs.dims.end() ? Dims(input->dims()) : given->second;
+    shapes.push_back(absl::StrCat(input->name(), ToString(absl::MakeConstSpan(dims))));
+  }
+  return absl::StrJoin(shapes, ", ");
 }
 
 // Writes the parts to the file `path` and reads each model from it. The result maps the file, which
@@ -252,6 +272,11 @@ absl::StatusOr<CompileReport> CompileModel(const Graph& model, const CompileRequ
                             .not_optimized = report.not_optimized};
   parts.Add(kFactsPart, ToText(facts));
   if (!plans.file.entries.empty()) parts.Add(kPlansPart, PlanFileText(plans.file));
+  const std::optional<std::string> shapes = ShapesOf(model, request.inputs);
+  report.has_cover = shapes.has_value() && !plans.cover.empty();
+  if (report.has_cover) {
+    parts.Add(kPartitionsPart, absl::StrCat(CoverKey(*shapes, options), "\n", plans.cover));
+  }
   report.plans = static_cast<int>(plans.file.entries.size());
   report.has_partitions = plans.has_partitions;
   ASSIGN_OR_RETURN(report.bytes, parts.WriteTo(path));

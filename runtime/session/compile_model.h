@@ -33,6 +33,7 @@ struct CompileReport {
   int64_t bytes = 0;            // of the file
   int plans = 0;                // entries of the plan cache
   bool has_partitions = false;  // among them the partitions of the Program
+  bool has_cover = false;       // if not: the partitions that are chosen without measurements
   int forms = 0;                // of weights, as the Steps want them
   std::string without_forms;    // why there are none
   std::string not_optimized;    // as in CompiledFacts

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/sha1.h"
 #include "runtime/base/status.h"
 #include "runtime/import/onnx_loader.h"
@@ -21,6 +22,15 @@ constexpr int64_t kMostNamedBytes = 256;
 constexpr std::string_view kFormPrefix = "form ";  // of the names of parts
 
 }  // namespace
+
+std::string CoverKey(std::string_view shapes, const SessionOptions& options) {
+  Sha1 pins;
+  pins.Update(options.pins);
+  return absl::StrCat(absl::CEscape(shapes), "; ",
+                      options.partitioner == PartitionerChoice::kCost ? "cost" : "greedy", ", ",
+                      options.streams, " streams",
+                      options.pins.empty() ? "" : absl::StrCat(", pins ", pins.HexDigest()));
+}
 
 absl::StatusOr<std::shared_ptr<const CompiledModel>> CompiledModel::Create(
     std::shared_ptr<const PartsFile> file) {
@@ -41,6 +51,13 @@ absl::StatusOr<PlanFile> CompiledModel::Plans() const {
   if (!file_->Has(kPlansPart)) return PlanFile();
   ASSIGN_OR_RETURN(const std::string_view text, file_->Read(kPlansPart));
   return ParsePlanFile(text, file_->name());
+}
+
+absl::StatusOr<std::string_view> CompiledModel::Cover(std::string_view key) const {
+  if (!file_->Has(kPartitionsPart)) return std::string_view();
+  ASSIGN_OR_RETURN(std::string_view text, file_->Read(kPartitionsPart));
+  const bool is_it = absl::ConsumePrefix(&text, key) && absl::ConsumePrefix(&text, "\n");
+  return is_it ? text : std::string_view();
 }
 
 std::string CompiledModel::OtherEngines(const Target& target) const {

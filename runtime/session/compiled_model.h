@@ -20,6 +20,13 @@ namespace onnx_cudnn {
 inline constexpr char kFactsPart[] = "about";
 inline constexpr char kOptimizedPart[] = "optimized";  // the model after the passes
 inline constexpr char kPlansPart[] = "plans";          // as in a plan cache
+// Of one Program, where `plans` has none: a line that CoverKey makes, then CoverForAnyHost.
+inline constexpr char kPartitionsPart[] = "partitions";
+
+// What decides which partitions a search without measurements ends with, in one line.
+//   shapes   ShapesIn of the Program's inputs
+//   options  resolved for the device
+std::string CoverKey(std::string_view shapes, const SessionOptions& options);
 
 // Thread-safe.
 class CompiledModel final : public StoredForms {
@@ -32,6 +39,8 @@ class CompiledModel final : public StoredForms {
   absl::StatusOr<Graph> Model() const;      // as its file has it
   absl::StatusOr<Graph> Optimized() const;  // facts().not_optimized is empty
   absl::StatusOr<PlanFile> Plans() const;   // none: there are no entries
+  // The cover for this key, valid as long as this object. Empty: there is none.
+  absl::StatusOr<std::string_view> Cover(std::string_view key) const;
   // Which engines of `target` are of other versions than those that the plans are for, in one line;
   // empty: none.
   std::string OtherEngines(const Target& target) const;

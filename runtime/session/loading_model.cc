@@ -74,7 +74,9 @@ absl::StatusOr<OptimizedGraph> LoadingModel::FromCompiled(const SessionOptions& 
   if (!difference.empty()) {
     ASSIGN_OR_RETURN(Graph graph, compiled_->Model());
     ASSIGN_OR_RETURN(OptimizedGraph optimized, OptimizeGraph(std::move(graph), options, target));
-    optimized.note = absl::StrCat(difference, ": planned again from its model");
+    // Level 0 asks for the model without rewrites, which the file has: nothing was done in vain.
+    const bool is_asked = options.optimization_level == 0;
+    if (!is_asked) optimized.note = absl::StrCat(difference, ": planned again from its model");
     return optimized;
   }
   const absl::Time start = absl::Now();

@@ -14,31 +14,14 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kWarmUp = 2;
-
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 double MedianUs(const std::vector<ProfiledRun>& runs,
                 absl::FunctionRef<const ProfiledSpan&(const ProfiledRun&)> span) {
   std::vector<double> us;
-  for (size_t i = kWarmUp; i < runs.size(); ++i) us.push_back(span(runs[i]).us);
+  for (size_t i = kProfileWarmUps; i < runs.size(); ++i) us.push_back(span(runs[i]).us);
   return MedianOf(std::move(us));
 }
 
 ProfiledSpan SpanOf(const RunTimeline::Span& span) { return {span.begin_us, span.us}; }
-
-// The Steps that launch something.
-std::vector<int> LaunchedSteps(const Program& program) {
-  std::vector<int> launched;
-  for (size_t i = 0; i < program.partitions.size(); ++i) {
-    if (program.partitions[i].step->launches()) launched.push_back(static_cast<int>(i));
-  }
-  return launched;
-}
 
 ProfiledStep Describe(const Program& program, int index, const Target& target) {
   const Partition& partition = program.partitions[index];
@@ -56,8 +39,39 @@ ProfiledStep Describe(const Program& program, int index, const Target& target) {
   return step;
 }
 
-std::vector<ProfiledStep> DescribeAll(const Program& program, const std::vector<int>& launched,
-                                      const Target& target) {
+ProfiledRun Reported(const RunTimeline& timeline, const std::vector<int>& launched) {
+  ProfiledRun run{.begin_us = timeline.begin_us,
+                  .is_replay = timeline.is_replay,
+                  .copies_in = SpanOf(timeline.copies_in),
+                  .copies_out = SpanOf(timeline.copies_out)};
+  for (const int index : launched) run.steps.push_back(SpanOf(timeline.steps[index]));
+  return run;
+}
+
+}  // namespace
+
+absl::Status CheckRuns(const ProfileOptions& options) {
+  if (options.runs >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Profile: expected 1 run or more, found ", options.runs));
+}
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<int> LaunchedSteps(const Program& program) {
+  std::vector<int> launched;
+  for (size_t i = 0; i < program.partitions.size(); ++i) {
+    if (program.partitions[i].step->launches()) launched.push_back(static_cast<int>(i));
+  }
+  return launched;
+}
+
+std::vector<ProfiledStep> DescribeSteps(const Program& program, const std::vector<int>& launched,
+                                        const Target& target) {
   std::vector<int> streams(program.partitions.size());
   for (const ScheduledStep& scheduled : program.schedule.steps) {
     streams[scheduled.step] = scheduled.stream;
@@ -68,15 +82,6 @@ std::vector<ProfiledStep> DescribeAll(const Program& program, const std::vector<
     steps.back().stream = streams[index];
   }
   return steps;
-}
-
-ProfiledRun Reported(const RunTimeline& timeline, const std::vector<int>& launched) {
-  ProfiledRun run{.begin_us = timeline.begin_us,
-                  .is_replay = timeline.is_replay,
-                  .copies_in = SpanOf(timeline.copies_in),
-                  .copies_out = SpanOf(timeline.copies_out)};
-  for (const int index : launched) run.steps.push_back(SpanOf(timeline.steps[index]));
-  return run;
 }
 
 void AddMedians(RunProfile& profile) {
@@ -94,15 +99,10 @@ void AddMedians(RunProfile& profile) {
   profile.copy_out_us = MedianUs(profile.runs, out);
 }
 
-}  // namespace
-
 absl::StatusOr<RunProfile> ProfileProgram(const ExecutorPool& pool,
                                           const std::vector<const TensorView*>& inputs,
                                           const Target& target, const ProfileOptions& options) {
-  if (options.runs < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Profile: expected 1 run or more, found ", options.runs));
-  }
+  RETURN_IF_ERROR(CheckRuns(options));
   const Program& program = pool.program();
   ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, AllocateOutputs(program));
   std::vector<const void*> in;
@@ -116,9 +116,9 @@ absl::StatusOr<RunProfile> ProfileProgram(const ExecutorPool& pool,
     profile.run_us = 1e3 * MedianOf(std::move(ms));
   }
   const std::vector<int> launched = LaunchedSteps(program);
-  profile.steps = DescribeAll(program, launched, target);
+  profile.steps = DescribeSteps(program, launched, target);
   ASSIGN_OR_RETURN(const auto executor, pool.MakeTimingExecutor());
-  const size_t runs = kWarmUp + static_cast<size_t>(options.runs);
+  const size_t runs = kProfileWarmUps + static_cast<size_t>(options.runs);
   while (profile.runs.size() < runs) {
     RETURN_IF_ERROR(executor->Run(in, out));
     ASSIGN_OR_RETURN(const RunTimeline timeline, executor->LastRun());

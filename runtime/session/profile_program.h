@@ -19,4 +19,18 @@ absl::StatusOr<RunProfile> ProfileProgram(const ExecutorPool& pool,
                                           const std::vector<const TensorView*>& inputs,
                                           const Target& target, const ProfileOptions& options);
 
+// What profiles of one Program and of several share.
+
+inline constexpr size_t kProfileWarmUps = 2;  // runs before those that count
+
+absl::Status CheckRuns(const ProfileOptions& options);  // InvalidArgument: none
+double MedianOf(std::vector<double> values);            // of at least one
+// The Steps that launch something.
+std::vector<int> LaunchedSteps(const Program& program);
+// These, without times.
+std::vector<ProfiledStep> DescribeSteps(const Program& program, const std::vector<int>& launched,
+                                        const Target& target);
+// Sets the times of steps and copies from those of the runs.
+void AddMedians(RunProfile& profile);
+
 }  // namespace onnx_cudnn

@@ -18,6 +18,7 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/conversion.h"
 #include "runtime/import/expand_function.h"
+#include "runtime/session/compiled_model.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/worker_tuning.h"
 
@@ -99,10 +100,21 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildWithin(
     const ProgramTable::Key& key, const Pricing& pricing) const {
   const bool is_cost = options_.partitioner == PartitionerChoice::kCost && !pricing.is_quick;
   const SearchStrategy& strategy = is_cost ? SearchStrategies().front() : SearchStrategies().back();
-  ASSIGN_OR_RETURN(ProgramPtr program, is_cost ? BuildFastest(key, pricing)
-                                               : BuildBy(strategy, options_.streams, key, pricing));
+  ASSIGN_OR_RETURN(const std::string_view cover, CompiledCover(key, pricing));
+  ASSIGN_OR_RETURN(ProgramPtr program,
+                   is_cost ? BuildFastest(key, pricing, cover)
+                           : BuildBy(strategy, options_.streams, key, pricing, cover));
   if (pools_.Fits(*program) || program->schedule.streams == 1) return program;
   return BuildBy(strategy, /*streams=*/1, key, pricing);
+}
+
+absl::StatusOr<std::string_view> ProgramBuilder::CompiledCover(const ProgramTable::Key& key,
+                                                               const Pricing& pricing) const {
+  const bool measures = pricing.benchmarks_networks || pricing.measure != nullptr;
+  const bool may_know_better = measures || !options_.plan_cache.empty();
+  const CompiledModel* const compiled = device_.compiled();
+  if (compiled == nullptr || pricing.is_quick || may_know_better) return std::string_view();
+  return compiled->Cover(CoverKey(ShapesIn(key, inputs_), options_));
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchStrategy& strategy,
@@ -162,9 +174,9 @@ absl::StatusOr<StrategyProgram> ProgramBuilder::BuildKnown(const ProgramTable::K
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
-    const ProgramTable::Key& key, const Pricing& pricing) const {
+    const ProgramTable::Key& key, const Pricing& pricing, std::string_view cover) const {
   const SearchStrategy& first = SearchStrategies().front();
-  if (pricing.tuner == nullptr) return BuildBy(first, options_.streams, key, pricing);
+  if (pricing.tuner == nullptr) return BuildBy(first, options_.streams, key, pricing, cover);
   ASSIGN_OR_RETURN(const Graph bound,
                    BindShapes(graph_, DimsOf(key, inputs_), OptionsFor(key), &device_.target()));
   const std::string network = NetworkSignature(bound, device_.target(), options_.streams, pins_);
@@ -175,7 +187,7 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
   }
   if (pricing.measure) return BuildMeasured(key, network, pricing);
   if (pricing.benchmarks_networks) return Benchmark(key, bound, network, pricing);
-  return BuildBy(first, options_.streams, key, pricing);
+  return BuildBy(first, options_.streams, key, pricing, cover);
 }
 
 // Searches until something must be measured; the network with which a worker ended needs no search

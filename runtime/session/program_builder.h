@@ -86,13 +86,17 @@ class ProgramBuilder {
 
   absl::StatusOr<ProgramPtr> BuildWithin(const ProgramTable::Key& key,
                                          const Pricing& pricing) const;
+  // The cover that a compiled model has for `key`; empty: none, or measurements may know a better.
+  absl::StatusOr<std::string_view> CompiledCover(const ProgramTable::Key& key,
+                                                 const Pricing& pricing) const;
   //   cover  as PartitionExtras::cover
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,
                                      const ProgramTable::Key& key, const Pricing& pricing,
                                      std::string_view cover = {}) const;
   // Takes what the plan cache knows, benchmarks all strategies otherwise.
-  absl::StatusOr<ProgramPtr> BuildFastest(const ProgramTable::Key& key,
-                                          const Pricing& pricing) const;
+  //   cover  for where nothing is known and nothing measured
+  absl::StatusOr<ProgramPtr> BuildFastest(const ProgramTable::Key& key, const Pricing& pricing,
+                                          std::string_view cover) const;
   // Takes the cover in the plan cache, or searches by the strategy that it names; no Program: it
   // has none.
   absl::StatusOr<StrategyProgram> BuildKnown(const ProgramTable::Key& key,

@@ -28,6 +28,14 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeTimingExecutor() con
   return Executor::Create(program_, device_, constants_, options);
 }
 
+absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeMovingTimingExecutor() const {
+  ExecutorOptions options = options_;
+  options.times_steps = true;
+  ASSIGN_OR_RETURN(auto executor, Executor::Create(program_, device_, constants_, options));
+  executor->SetWaitsToCapture(true);
+  return executor;
+}
+
 ExecutorOptions ExecutorPool::FixedPointers() const {
   ExecutorOptions options = options_;
   options.fixed_pointers = true;

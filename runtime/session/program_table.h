@@ -33,6 +33,8 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
   // The same with ExecutorOptions::times_steps.
   absl::StatusOr<std::unique_ptr<Executor>> MakeTimingExecutor() const;
+  // The same for pointers that differ from Run to Run.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeMovingTimingExecutor() const;
 
   // An Executor leased to one caller; the destructor returns it.
   class Lease {

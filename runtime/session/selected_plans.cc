@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/pins.h"
+#include "passes/partition/saved_cover.h"
 #include "runtime/base/sha1.h"
 #include "runtime/base/status.h"
 #include "runtime/import/expand_function.h"
@@ -84,6 +85,10 @@ absl::StatusOr<SelectedPlans> SelectPlans(const Graph& graph, const CompiledInpu
     selected.file.entries.insert(*entry);
     digests = DigestsIn(entry->second.saved);
   } else {
+    build.on_partitions = [&](const Graph&, absl::Span<const Partition> partitions,
+                              const Refusals&) {
+      selected.cover = CoverForAnyHost(partitions, target);
+    };
     ASSIGN_OR_RETURN(const auto program, BuildProgram(graph, inputs.dims, target, build));
     for (const Partition& partition : program->partitions) {
       texts.insert(WithoutVersion(Signature(partition.chosen, target)));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "passes/build_program.h"
 #include "runtime/graph/graph.h"
@@ -11,6 +13,7 @@ namespace onnx_cudnn {
 struct SelectedPlans {
   PlanFile file;
   bool has_partitions = false;  // the network's are among them
+  std::string cover;            // if not: of what is chosen, as in CompiledModel::Cover
 };
 
 // The entries of `cache` that a Session with `options` needs for one Program on the GPU of

@@ -25,6 +25,7 @@
 #include "runtime/session/model_replicas.h"
 #include "runtime/session/peer_inputs.h"
 #include "runtime/session/profile_program.h"
+#include "runtime/session/profile_segments.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
 #include "runtime/session/warm_up.h"
@@ -303,6 +304,8 @@ Result<RunProfile> Session::Profile(const std::vector<NamedView>& inputs,
     const CallScope scope(model);
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
     RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+    const bool is_in_parts = prepared.pool == nullptr && prepared.bucketed == nullptr;
+    if (is_in_parts) return ProfileSegments(model, prepared.inputs, options);
     RETURN_IF_ERROR(CheckIsWhole(prepared, "the steps of such a run cannot be timed"));
     return ProfileProgram(*prepared.pool, prepared.inputs, model.device().target(), options);
   });

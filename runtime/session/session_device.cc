@@ -50,10 +50,12 @@ DeviceFacts SessionDevice::facts() const {
   DeviceFacts facts{.product = device_->info().name,
                     .driver = platform.driver,
                     .cuda = platform.cuda,
-                    .cudnn = ""};
+                    .cudnn = "",
+                    .cublaslt = ""};
   if (facts.cuda.empty()) return facts;
   for (const auto& engine : target_.engines) {
     if (engine->name() == "cudnn") facts.cudnn = engine->version();
+    if (engine->name() == "gemm") facts.cublaslt = engine->version();
   }
   return facts;
 }

@@ -107,6 +107,7 @@ TEST_F(GpuSessionTest, ReportsItsDevice) {
   EXPECT_EQ(session.precision(), IsHalf() ? PrecisionChoice::kFp16 : PrecisionChoice::kTf32);
   EXPECT_NE(session.device_facts().driver, "");
   EXPECT_NE(session.device_facts().cuda, "");
+  EXPECT_NE(session.device_facts().cublaslt, "");
 }
 
 TEST_F(GpuSessionTest, GivesWhatTheCpuDeviceGives) {

@@ -74,6 +74,26 @@ TEST_F(ExplainTest, DescribesPartitionsInTheOrderOfLaunch) {
   EXPECT_TRUE(e.edges.empty());
 }
 
+TEST_F(ExplainTest, NamesWhatElseWouldRunTheSameOps) {
+  const TestEngine quick({.name = "quick", .ops = {"Relu"}, .most_nodes = 2, .us = 2});
+  const TestEngine dear({.name = "dear", .ops = {"Relu"}, .most_nodes = 2, .us = 4});
+  const TestEngine last({.name = "last", .ops = {"Relu"}, .channels_last = true, .us = 1.5});
+  const TestEngine late(
+      {.name = "late", .ops = {"Relu"}, .most_nodes = 2, .channels_last = true, .us = 3});
+  const Explanation e =
+      Of("g (float[1,2,2,2] x) => (float[1,2,2,2] y) { a = Relu(x) y = Relu(a) }",
+         {&dear, &last, &late, &quick}, {.pins = ParsePins("pin quick a y", "pins.txt").value()});
+  ASSERT_EQ(e.partitions.size(), 1u);
+  const std::vector<LostCandidate>& lost = e.partitions[0].lost;  // not of `last`: one op at most
+  ASSERT_EQ(lost.size(), 2u);
+  EXPECT_EQ(lost[0].engine, "late");
+  EXPECT_EQ(lost[0].formats, "NHWC");
+  EXPECT_EQ(lost[0].us, 3);
+  EXPECT_EQ(lost[1].engine, "dear");
+  EXPECT_EQ(lost[1].formats, "NCHW");
+  EXPECT_EQ(lost[1].us, 4);
+}
+
 TEST_F(ExplainTest, BillsReformats) {
   const TestEngine last({.name = "last", .ops = {"Relu"}, .channels_last = true});
   const Explanation e =

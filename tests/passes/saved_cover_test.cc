@@ -20,6 +20,7 @@
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"
+#include "tests/support/whole_stretch.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -63,6 +64,25 @@ TEST_F(SavedCoverTest, IsTakenWhateverItCosts) {
   EXPECT_EQ(Count(pairs_are_cheap, two), 2);
   EXPECT_EQ(Count(pairs_are_dear, {}), 2);
   EXPECT_EQ(Count(pairs_are_dear, one), 1);
+}
+
+// A device of another name and with less memory, as a GPU is beside the target of its kind.
+TEST_F(SavedCoverTest, ForAnyHostIsTakenOnAnother) {
+  const auto partitions = PartitionGraph(graph_, target_, CostSearch, nullptr, {});
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  ASSERT_EQ(partitions->size(), 1u);
+  Target other = target_;
+  other.info.name = "other";
+  other.max_bytes = 1 << 20;
+  const WholeStretch there(graph_, other);
+  EXPECT_FALSE(CoverFromText(CoverToText(*partitions, target_), *there).has_value());
+  const std::string text = CoverForAnyHost(*partitions, target_);
+  const auto found = CoverFromText(text, *there);
+  ASSERT_TRUE(found.has_value()) << text;
+  EXPECT_EQ((*found)[0].nodes, (*partitions)[0].chosen.nodes);
+  const WholeStretch here(graph_, target_);
+  EXPECT_TRUE(CoverFromText(text, *here).has_value());
+  EXPECT_FALSE(CoverFromText(absl::StrReplaceAll(text, {{"*", "*0"}}), *here).has_value());
 }
 
 TEST_F(SavedCoverTest, NothingElseIsMeasured) {

@@ -1,7 +1,10 @@
 """verify: outputs beside onnxruntime's and beside the references'."""
 
 import importlib.util
+import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 import unittest.mock
 
@@ -56,12 +59,66 @@ class VerifyTest(unittest.TestCase):
         result = oc.verify(model, {"x": np.full((1, 4), 100, np.float32)}, against="reference", options=self.options)
         self.assertFalse(result)
         self.assertEqual(result.outputs[0].not_finite, 2)
+        self.assertRegex(result.notes[0], "partition [0-9]+ is the first that overflows: .*MatMul.* 2 elements")
+        self.assertIn(result.notes[0], str(result))
+
+    def test_an_overflow_of_a_model_of_fp16_is_said_although_outputs_agree(self):
+        w = np.full((4, 2), 60000, np.float16)
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Sigmoid", ["m"], ["y"])]
+        model = models.model(nodes, [("x", TensorProto.FLOAT16, (1, 4))], [("y", TensorProto.FLOAT16, (1, 2))], [("w", w)])
+        result = oc.verify(model, {"x": np.ones((1, 4), np.float16)}, against="reference", options=self.options)
+        self.assertTrue(result)
+        self.assertEqual(result.notes, ("partition 0 is the first that overflows: MatMul: m, 2 elements are NaN or infinite, and finite in f32",))
+
+    def test_a_dict_for_each_partition(self):
+        session = oc.InferenceSession(models.add(), self.options)
+        ones = np.ones((2, 3), np.float32)
+        partitions = session.check_partitions({"a": ones, "b": ones})
+        self.assertEqual(sorted(partition["index"] for partition in partitions), [0, 1])
+        for partition in partitions:
+            self.assertTrue(partition["ok"])
+            self.assertEqual((partition["engine"], partition["overflowed"], partition["op_by_op"]), ("host", 0, []))
+        self.assertEqual(sorted(partition["output"] for partition in partitions), ["difference", "sum"])
+        with self.assertRaisesRegex(oc.InvalidArgument, "unknown input 'c'"):
+            session.check_partitions({"c": ones})
 
     def test_without_onnxruntime_the_error_says_what_to_do(self):
         with unittest.mock.patch.dict(sys.modules, {"onnxruntime": None}), self.assertRaisesRegex(oc.FailedPrecondition, "pip install onnxruntime"):
             oc.verify(models.add())
         with self.assertRaisesRegex(oc.InvalidArgument, "expected \"onnxruntime\" or \"reference\""):
             oc.verify(models.add(), against="torch")
+
+
+class ProgramTest(unittest.TestCase):
+    """python -m onnx_cudnn verify."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "add.onnx").write_bytes(models.add())
+        np.save(self.folder / "fives.npy", np.full((2, 3), 5, np.float32))
+
+    def ended(self, *arguments):
+        return subprocess.run([sys.executable, "-m", "onnx_cudnn", "verify", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+
+    @unittest.skipUnless(HAS_ORT, "onnxruntime is not installed")
+    def test_onnxruntime_is_the_default(self):
+        ended = self.ended("add.onnx", "--device", "cpu")
+        self.assertEqual((ended.returncode, ended.stdout.splitlines()[0]), (0, "against onnxruntime: agrees"), ended.stderr)
+
+    def test_exit_codes_are_those_of_the_programs(self):
+        given = ["--device", "cpu", "--against", "reference", "--input", "a=fives.npy", "--input", "b=fives.npy"]
+        ended = self.ended("add.onnx", *given)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("sum  agrees  largest difference 0, largest expected 10", ended.stdout)
+        (self.folder / "mlp.onnx").write_bytes(models.mlp(np.random.default_rng(0)))
+        ended = self.ended("mlp.onnx", "--against", "reference", "--target", "h200", "--precision", "fp16", "--rtol", "0", "--atol", "1e-9")
+        self.assertEqual(ended.returncode, 4, ended.stderr)
+        self.assertIn("against reference: DIFFERS", ended.stdout)
+        self.assertEqual(self.ended("none.onnx", *given).returncode, 2)
+        self.assertEqual(self.ended("add.onnx", *given[:-1], "c=fives.npy").returncode, 2)
+        self.assertEqual(self.ended("add.onnx", "--against", "torch").returncode, 1)
 
 
 class OptionsTest(unittest.TestCase):

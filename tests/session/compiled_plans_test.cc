@@ -139,6 +139,65 @@ TEST(CompiledPlansTest, ThereAreNoneWithoutAPlanCacheOrOnTheCpu) {
   EXPECT_TRUE(Exists(folder.path("m.ocp")).value());  // the one before
 }
 
+// The ops of each partition of the compiled model's Program for kN elements.
+std::vector<std::string> PartitionsOf(const std::string& path, const SessionOptions& options = {}) {
+  const absl::StatusOr<Session> session = SessionMaker::Load(path, options);
+  if (!session.ok()) return {std::string(session.status().message())};
+  const std::vector<float> x(kN, 2);
+  std::vector<std::string> ops;
+  const std::vector<CheckedPartition> checked =
+      session->CheckPartitions({View(x.data(), {kN})}).value();
+  for (const CheckedPartition& p : checked) {
+    EXPECT_TRUE(p.ok) << p.ops;
+    ops.push_back(p.ops);
+  }
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+constexpr std::string_view kChain = "g (float[N] x) => (float[N] y) { a = Relu(x) y = Tanh(a) }";
+using Strings = std::vector<std::string>;
+
+// The search would fuse both ops: a Session that does not takes what is in the file.
+TEST(CompiledPlansTest, PartitionsAreThereWithoutAPlanCache) {
+  const TempFolder folder;
+  const std::string path = folder.path("m.ocp"), edited = folder.path("e.ocp");
+  for (const auto partitioner : {PartitionerChoice::kGreedy, PartitionerChoice::kCost}) {
+    CompileRequest request{.target = "h200", .options = {.partitioner = partitioner}};
+    request.inputs.dims["x"] = {kN};
+    std::string apart;
+    for (const std::string& pins : {std::string("forbid * a y"), std::string()}) {
+      request.options.pins = pins;
+      const auto report = CompileModel(GraphFromText(kChain), request, path);
+      ASSERT_TRUE(report.ok()) << report.status();
+      EXPECT_TRUE(report->has_cover);
+      EXPECT_EQ(report->plans, 0);
+      EditParts(path, edited, [&](std::string_view name, std::string& bytes) {
+        if (name != kPartitionsPart) return true;
+        const size_t begin = bytes.find('\n') + 1;
+        if (!pins.empty()) apart = bytes.substr(begin);
+        bytes.replace(begin, bytes.npos, apart);
+        return true;
+      });
+    }
+    EXPECT_EQ(PartitionsOf(path), Strings({"Relu Tanh: a"}));
+    EXPECT_EQ(PartitionsOf(edited), Strings({"Relu: a", "Tanh: y"}));
+    // Neither is for a Session with other pins or streams.
+    EXPECT_EQ(PartitionsOf(path, {.pins = "forbid * a y"}), Strings({"Relu: a", "Tanh: y"}));
+    EXPECT_EQ(PartitionsOf(edited, {.streams = 1}), Strings({"Relu Tanh: a"}));
+  }
+}
+
+TEST(CompiledPlansTest, InputsThatTheModelRefusesCostTheFileItsPartitions) {
+  const TempFolder folder;
+  CompileRequest request{.target = "l4"};
+  request.inputs.dims = {{"x", {3}}, {"z", {4}}};
+  const Graph graph = GraphFromText("g (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }");
+  const auto report = CompileModel(graph, request, folder.path("m.ocp"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->has_cover);
+}
+
 TEST(CompiledPlansTest, DamagedPlansAreAnError) {
   const TempFolder folder;
   Tune(kShift, TuningIn(folder));

@@ -87,6 +87,41 @@ TEST_F(ChecksProgramTest, VerifiesRandomInputsAgainstTheReferences) {
   EXPECT_TRUE(absl::StrContains(ended.out, "0 ulp, cosine 1.0")) << ended.out;
 }
 
+// 31571: the bits of 60000 in f16. The references of such a model overflow as the run does.
+constexpr std::string_view kLargeF16 = R"(
+    g (float16[2,8] x) => (float16[2,2] y)
+    <float16[8,2] w = {31571, 31571, 31571, 31571, 31571, 31571, 31571, 31571,
+                       31571, 31571, 31571, 31571, 31571, 31571, 31571, 31571}> {)";
+
+TEST_F(ChecksProgramTest, AModelOfF16ThatOverflowsIsSaid) {
+  Write("f16.onnx", *ModelBytesFromText(absl::StrCat(kLargeF16, "y = MatMul(x, w) }")));
+  const std::string warning =
+      "warning output y: 4 elements are NaN or infinite; first in partition 0, MatMul: y, finite "
+      "in f32\n";
+  for (const char* flags : {"", " --verify reference"}) {
+    const Ended ended = RunTool(absl::StrCat("f16.onnx --device cpu", flags));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_TRUE(absl::StrContains(ended.out, warning)) << ended.out;
+  }
+  Write("log.onnx", *ModelBytesFromText("g (float16[2] x) => (float16[2] y) { y = Log(x) }"));
+  const Ended right = RunTool("log.onnx --device cpu --input zeros --verify reference");
+  EXPECT_TRUE(absl::StrContains(right.out, "NaN or infinite 2")) << right.out;
+  EXPECT_FALSE(absl::StrContains(right.out, "warning")) << right.out;  // f32 is infinite, too
+}
+
+TEST_F(ChecksProgramTest, VerifyFindsAnOverflowThatOutputsHide) {
+  Write("hidden.onnx",
+        *ModelBytesFromText(absl::StrCat(kLargeF16, "m = MatMul(x, w) y = Sigmoid(m) }")));
+  EXPECT_FALSE(absl::StrContains(RunTool("hidden.onnx --device cpu").out, "warning"));
+  const Ended ended = RunTool("hidden.onnx --device cpu --verify reference");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out,
+                                "warning outputs are finite, but 4 elements within the model are "
+                                "NaN or infinite, and finite in f32: first in partition 0, "
+                                "MatMul: m\n"))
+      << ended.out;
+}
+
 TEST_F(ChecksProgramTest, BisectWritesAModelThatShowsTheFault) {
   Write("mlp.onnx", *ModelBytesFromText(R"(
       g (float[2,4] x) => (float[2,2] y)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/parts_file.h"
 #include "tests/tools/programs_fixture.h"
 
 namespace onnx_cudnn {
@@ -32,10 +33,43 @@ TEST_F(CompileProgramTest, WritesAModelThatEveryProgramLoads) {
 TEST_F(CompileProgramTest, SaysWhatAFileForAGpuLacks) {
   const Ended ended = Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp --target a10 --shape 2x4");
   ExpectSays(ended, "for a10, ");
+  ExpectSays(ended, ": 0 plans and the partitions, 0 forms of weights\n");
   ExpectSays(ended, "note    no plans: --plan-cache gives them\n");
   ExpectSays(ended, "note    no forms of weights: this host");
   const Ended elsewhere = RunTool("shift.ocp --device cpu --shape 2x4");
   ExpectSays(elsewhere, "compiled for a10, here is cpu: planned again from its model");
+}
+
+// The references run the model in the file, which is nothing to warn of.
+TEST_F(CompileProgramTest, VerifyOfACompiledModelWarnsOfNothing) {
+  EXPECT_EQ(Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp").code, 0);
+  const Ended ended = RunTool("shift.ocp --device cpu --shape 2x4 --verify reference");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_TRUE(absl::StrContains(ended.out, "verify  y/0  agrees")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(RunTool("shift.ocp --device cpu --shape 2x4 --level 1").err,
+                                "compiled with optimization level 2, here 1 is asked for"));
+}
+
+// A start on the CPU reads the optimized model alone.
+TEST_F(CompileProgramTest, CheckReadsThePartsThatAStartDoesNot) {
+  EXPECT_EQ(Run(ONNX_CUDNN_OPT, "shift.onnx -o shift.ocp").code, 0);
+  ExpectSays(Run(ONNX_CUDNN_OPT, "shift.ocp --check"), "checked shift.ocp  for cpu, by version ");
+  std::string damaged = *ReadFile(Path("shift.ocp"), 1 << 20);
+  {
+    const absl::StatusOr<File> file = File::Open(Path("shift.ocp"));
+    const auto parts = PartsFile::Open(*file);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    const size_t model = damaged.find((*parts)->Read("model").value());
+    ASSERT_NE(model, damaged.npos);
+    damaged[model + 5] ^= 1;
+  }
+  Write("damaged.ocp", damaged);
+  EXPECT_EQ(RunTool("damaged.ocp --device cpu --shape 2x4").code, 0);
+  ExpectFails(Run(ONNX_CUDNN_OPT, "damaged.ocp --check"), 2,
+              "damaged.ocp: is damaged: the checksum of part \"model\" differs");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --check"), 2, "shift.onnx: is no compiled model");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.ocp --check --explain"), 1, "--check takes no --explain");
 }
 
 TEST_F(CompileProgramTest, WrongUsageAndFilesEnd) {

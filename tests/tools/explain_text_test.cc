@@ -52,6 +52,16 @@ TEST(ExplainTextTest, RepeatedBlocksAreListedOnce) {
   EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/true), "Pool: pool"), 3);
 }
 
+TEST(ExplainTextTest, WhatLostIsListedIfAll) {
+  Explanation e;
+  e.partitions.push_back(Partition("Conv", "conv"));
+  e.partitions[0].lost = {{"kernel", "NHWC", 3.25}, {"host", "NCHW, host", 80}};
+  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/true),
+                      "            instead: kernel NHWC 3.25 us; host NCHW, host 80.00 us"),
+            1);
+  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false), "instead"), 0);
+}
+
 TEST(ExplainTextTest, EdgesAreGroupedByReasonWithExamples) {
   Explanation e;
   for (int i = 0; i < 5; ++i) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "tests/tools/programs_fixture.h"
@@ -87,6 +88,28 @@ TEST_F(MaxErrorTest, TheFlagThatItPrintsReachesTheError) {
   EXPECT_TRUE(absl::StrContains(more.out, "--keep-f32 y,a")) << more.err << more.out;
   ExpectFails(RunTool(absl::StrCat(fp16, " --keep-f32 nobody")), 2, "no node \"nobody\"");
   ExpectFails(RunTool("large.onnx --max-error 0.01"), 2, "--max-error needs --precision");
+}
+
+// bf16 takes 1.003 for 1.
+TEST_F(MaxErrorTest, EachOutputHasItsError) {
+  Write("two.onnx", *ModelBytesFromText(R"(
+      g (float[1,2] x, float[1,2] z) => (float[1,1] exact, float[1,1] rounded)
+      <float[2,1] v = {1, 2}, float[2,1] w = {1.003, 1.003}> {
+        exact = MatMul(x, v)
+        rounded = MatMul(z, w) })"));
+  const std::string bf16 =
+      "two.onnx --target h200 --precision bf16 --input x=1,2 --input z=1,2 --max-error ";
+  const Ended loose = RunTool(absl::StrCat(bf16, "0.5"));
+  EXPECT_EQ(loose.code, 0) << loose.err;
+  EXPECT_TRUE(absl::StrContains(loose.out, "error   exact 0, rounded 0.00299 in bf16"))
+      << loose.out;
+  const auto json = nlohmann::json::parse(RunTool(absl::StrCat(bf16, "1e-6 --json")).out);
+  EXPECT_EQ(json["outputs_without"]["exact"], 0);
+  EXPECT_EQ(json["outputs_without"]["rounded"], json["without"]);
+  EXPECT_TRUE(json["reached"]);
+  EXPECT_EQ(json["keep_f32"], std::vector<std::string>({"rounded"}));
+  EXPECT_EQ(json["outputs"]["exact"], 0);
+  EXPECT_LE(json["outputs"]["rounded"], 1e-6);
 }
 
 }  // namespace

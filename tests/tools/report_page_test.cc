@@ -51,7 +51,8 @@ TEST_F(ReportPageTest, IsWholeAndLoadsNothingFromElsewhere) {
 
 TEST_F(ReportPageTest, SegmentsWithoutAProgramAreLeftOut) {
   const auto page = ExplainPage("m", R"({"segments": [{"program": null, "reasons": []},
-      {"program": {"target": "cpu"}, "reasons": ["node n"]}]})");
+      {"program": {"target": "cpu"}, "reasons": ["node n"]}]})",
+                                "m --explain");
   ASSERT_TRUE(page.ok()) << page.status();
   const Json programs = Json::parse(DataText(*page))["programs"];
   ASSERT_EQ(programs.size(), 1u);
@@ -64,6 +65,7 @@ TEST_F(ReportPageTest, BothProgramsWriteIt) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   Json data = Json::parse(DataText(*ReadFile(Path("why.html"), 1 << 24)));
   EXPECT_EQ(data["model"], "shift.onnx");
+  EXPECT_EQ(data["run"]["flags"], "shift.onnx --explain --target h200 --report why.html");
   EXPECT_EQ(data["programs"][0]["partitions"][0]["ops"][0], "Sub");
   EXPECT_GT(data["programs"][0]["peaks"]["bytes_per_us"], 0);
   ended = RunTool("shift.onnx --device cpu --report run.html");
@@ -73,6 +75,19 @@ TEST_F(ReportPageTest, BothProgramsWriteIt) {
   EXPECT_EQ(data["programs"][0]["partitions"][0]["nodes"], data["profile"]["steps"][0]["nodes"]);
   EXPECT_EQ(data["profile"]["steps"][0]["ops"][0], "Sub");
   EXPECT_TRUE(data["profile"]["steps"][0].contains("begin_us"));
+  EXPECT_EQ(data["run"]["flags"], "shift.onnx --device cpu --report run.html");
+  EXPECT_EQ(data["run"]["GPU"], "");
+}
+
+TEST_F(ReportPageTest, TheGpuAndItsSoftwareAreNamed) {
+  const Json run = RunFactsJson({.product = "h200",
+                                 .driver = "580.95",
+                                 .cuda = "13.0",
+                                 .cudnn = "9.19.0",
+                                 .cublaslt = "13.0.2"},
+                                "m.onnx");
+  EXPECT_EQ(run.dump(), R"({"GPU":"h200","driver":"580.95","CUDA":"13.0","cuDNN":"9.19.0",)"
+                        R"("cuBLASLt":"13.0.2","flags":"m.onnx"})");
 }
 
 TEST_F(ReportPageTest, NeedsExplain) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/programs_fixture.h"
+#include "tools/common/report_page.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -48,6 +49,39 @@ TEST_F(SegmentsProgramTest, ARunReportsWhatIsBetweenPrograms) {
   EXPECT_TRUE(absl::StrContains(ended.out, "parts   2 runs of programs, 0 nodes between them ("))
       << ended.out;
   EXPECT_TRUE(absl::StrContains(ended.out, "build   x[1,2]  bind ")) << ended.out;
+}
+
+TEST_F(SegmentsProgramTest, EachProgramIsProfiledInItsPlace) {
+  Write("texts.onnx", *ModelBytesFromText(R"(
+      g (float[3] x) => (float[3] y) {
+        a = Exp(x)
+        t = Cast<to = 8>(a)
+        b = Cast<to = 1>(t)
+        y = Neg(b)
+      })"));
+  const Ended ended = RunTool("texts.onnx --device cpu --profile --trace t.json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"profile 4 steps in 2 runs of programs take ", "\n  0.0 ", "\n    - ",
+                           "between  Cast: t", "\n  1.0 ", "host     Neg: y"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
+  }
+  const Json trace = Json::parse(*ReadFile(Path("t.json"), 1 << 20));
+  int between = 0, steps = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (!event["args"].contains("engine")) continue;
+    ++(event["args"]["engine"] == "between" ? between : steps);
+    if (event["args"]["engine"] == "between") {
+      EXPECT_EQ(event["pid"], 1);
+    }
+  }
+  EXPECT_EQ(steps, 2 * 12);
+  EXPECT_EQ(between, 2 * 12);
+  const Json json = Json::parse(RunTool("texts.onnx --device cpu --profile --json").out);
+  EXPECT_EQ(json["profile"]["segments"], 2);
+  EXPECT_EQ(json["profile"]["steps"][3]["segment"], 1);
+  const bool has_page = CheckReportPage().ok();
+  ExpectFails(RunTool("texts.onnx --device cpu --report r.html"), 3,
+              has_page ? "runs in segments" : "--report");
 }
 
 TEST_F(SegmentsProgramTest, AModelOfOneProgramHasNoSegments) {

@@ -46,9 +46,11 @@ class Trace {
     for (size_t i = 0; i < profile_.steps.size(); ++i) {
       const ProfiledStep& step = profile_.steps[i];
       const ProfiledSpan& span = run.steps[i];
-      Add(kDevice, step.stream, step.nodes[0], run.begin_us + span.begin_us, span.us,
+      const auto [process, track] = TrackOf(step);
+      Add(process, track, step.nodes[0], run.begin_us + span.begin_us, span.us,
           {{"run", index},
            {"step", step.index},
+           {"segment", step.segment},
            {"ops", step.ops},
            {"nodes", step.nodes},
            {"engine", step.engine},
@@ -71,6 +73,10 @@ class Trace {
                        {"pid", process},
                        {"tid", track},
                        {"args", {{"name", name}}}});
+  }
+  std::pair<int, int> TrackOf(const ProfiledStep& step) const {
+    if (step.index >= 0) return {kDevice, step.stream};
+    return step.engine == "copy" ? std::pair(kDevice, profile_.streams) : std::pair(kHost, 1);
   }
   void AddCopy(const ProfiledRun& run, const ProfiledSpan& span, std::string_view name,
                int64_t bytes, int index) {
@@ -104,7 +110,10 @@ std::string ChromeTrace(const RunProfile& profile, const std::vector<HostSpan>& 
   for (int s = 0; s < profile.streams; ++s) {
     trace.NameTrack(kDevice, s, absl::StrCat("stream ", s));
   }
-  if (profile.bytes_in + profile.bytes_out > 0) {
+  const auto is_copy = [](const ProfiledStep& step) { return step.engine == "copy"; };
+  const bool has_copies = std::any_of(profile.steps.begin(), profile.steps.end(), is_copy);
+  if (profile.segments > 0) trace.NameTrack(kHost, 1, "between programs");
+  if (has_copies || profile.bytes_in + profile.bytes_out > 0) {
     trace.NameTrack(kDevice, profile.streams, "copies");
   }
   for (const HostSpan& call : calls) trace.AddCall(call);

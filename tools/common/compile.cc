@@ -6,8 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/file.h"
+#include "runtime/base/parts_file.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
+#include "runtime/session/compiled_model.h"
 #include "runtime/session/edge.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/inputs.h"
@@ -20,7 +23,10 @@ std::string TextOf(const CompileReport& report, const CompileRequest& request,
   std::string text =
       absl::StrFormat("wrote   %s  for %s, %d bytes: %d plans%s, %d forms of weights\n", output,
                       request.target, report.bytes, report.plans,
-                      report.has_partitions ? " with the partitions" : "", report.forms);
+                      report.has_partitions ? " with the partitions"
+                      : report.has_cover    ? " and the partitions"
+                                            : "",
+                      report.forms);
   const auto add = [&](std::string_view note) {
     if (!note.empty()) absl::StrAppend(&text, "note    ", Printable(note), "\n");
   };
@@ -62,6 +68,26 @@ absl::StatusOr<std::string> CompileToFile(const std::string& model, const Compil
   Result<CompileReport> report = CompileModelFile(model, request, choose, output);
   if (!report.ok()) return ToStatus(report.error());
   return TextOf(report.value(), request, output);
+}
+
+absl::StatusOr<std::string> CheckCompiled(const std::string& path) {
+  ASSIGN_OR_RETURN(const File file, File::Open(path));
+  ASSIGN_OR_RETURN(const bool is_one, PartsFile::IsOne(file));
+  if (!is_one) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no compiled model; onnx-cudnn-run MODEL --check says which nodes run"));
+  }
+  ASSIGN_OR_RETURN(const auto parts, PartsFile::Open(file));
+  int64_t bytes = 0;
+  for (const std::string_view part : parts->parts()) {
+    ASSIGN_OR_RETURN(const std::string_view read, parts->Read(part));
+    bytes += static_cast<int64_t>(read.size());
+  }
+  ASSIGN_OR_RETURN(const auto compiled, CompiledModel::Create(parts));
+  const CompiledFacts& facts = compiled->facts();
+  return absl::StrFormat("checked %s  for %s, by version %s: %d parts, %d bytes, all whole\n",
+                         Printable(path), Printable(facts.device), Printable(facts.version),
+                         parts->parts().size(), bytes);
 }
 
 }  // namespace onnx_cudnn

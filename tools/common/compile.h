@@ -19,4 +19,8 @@ bool IsCompiledName(std::string_view output);
 absl::StatusOr<std::string> CompileToFile(const std::string& model, const CompileRequest& request,
                                           const std::string& output);
 
+// Reads every part of the compiled model `path`, and returns a line that says what it is.
+//   errors  InvalidArgument: it is none, or damaged; those of files
+absl::StatusOr<std::string> CheckCompiled(const std::string& path);
+
 }  // namespace onnx_cudnn

@@ -20,7 +20,8 @@ namespace onnx_cudnn {
 
 absl::StatusOr<NodeMetadata> ExplainGraph(const Graph& graph, const ExplainRequest& options,
                                           const Target& target) {
-  const ExplanationOutput output = {options.model, options.verbose, options.json, options.report};
+  const ExplanationOutput output = {options.model, options.verbose, options.json, options.report,
+                                    options.flags};
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
     infos.push_back(DescribeValue(input->name(), input->type()));

@@ -20,6 +20,7 @@ struct ExplainRequest {
   std::string pin;  // a file
   // Files for the complete explanation; empty: none.
   std::string json, report;
+  std::string flags;  // the command line, for the report
   bool verbose = false;
   std::vector<std::string> shape_buckets;
 };

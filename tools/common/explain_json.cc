@@ -12,6 +12,7 @@ DEFINE_JSON_FIELDS(OperandReport, value, type, format)
 DEFINE_JSON_FIELDS(DevicePeaks, f16_flops_per_us, tf32_flops_per_us, f32_flops_per_us, bytes_per_us)
 DEFINE_JSON_FIELDS(Refusal, engine, says, remedy)
 DEFINE_JSON_FIELDS(Offer, engine, us, chosen_us, other_ops)
+DEFINE_JSON_FIELDS(LostCandidate, engine, formats, us)
 DEFINE_JSON_FIELDS(FormatCost, kind, value, from, to, bytes, us)
 DEFINE_JSON_FIELDS(CallersCopies, bytes, device_us, host_us)
 DEFINE_JSON_FIELDS(Totals, launches, us, floor_us, flops, bytes, format_us, format_bytes)
@@ -22,7 +23,7 @@ static void to_json(Json& json, const PartitionReport& p) {
   json["floor_us"] = p.floor_us;
   ADD_JSON_FIELDS(json, p.cost, flops, bytes);
   json["cost_from"] = p.cost.from;
-  ADD_JSON_FIELDS(json, p, stream, launches);
+  ADD_JSON_FIELDS(json, p, stream, launches, lost);
 }
 
 static void to_json(Json& json, const EdgeReport& e) {

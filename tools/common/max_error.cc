@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -126,22 +127,44 @@ Groups RankedGroups(std::vector<CheckedPartition> partitions, const std::set<std
   return groups;
 }
 
-absl::StatusOr<double> ErrorOf(const Session& session, const std::vector<NamedView>& inputs,
-                               const NamedTensors& expected) {
+absl::StatusOr<std::vector<OutputError>> ErrorsOf(const Session& session,
+                                                  const std::vector<NamedView>& inputs,
+                                                  const NamedTensors& expected) {
   Result<std::vector<Tensor>> outputs = session.Run(inputs);
   if (!outputs.ok()) return ToStatus(outputs.error());
-  double error = 0;
+  std::vector<OutputError> errors;
   for (size_t i = 0; i < outputs.value().size(); ++i) {
-    const HostTensor& right = expected.find(session.outputs()[i].name)->second;
+    const std::string& name = session.outputs()[i].name;
+    const HostTensor& right = expected.find(name)->second;
     if (!kFloatTypes.Has(right.dtype())) continue;
     ASSIGN_OR_RETURN(const Difference difference,
                      Compare(HostTensorOf(outputs.value()[i]), right, /*rtol=*/0, /*atol=*/0));
+    OutputError& error = errors.emplace_back(OutputError{name});
     if (difference.largest == 0) continue;
-    error = std::max(error, difference.largest_expected == 0
-                                ? std::numeric_limits<double>::infinity()
-                                : difference.largest / difference.largest_expected);
+    error.error = difference.largest_expected == 0
+                      ? std::numeric_limits<double>::infinity()
+                      : difference.largest / difference.largest_expected;
   }
-  return error;
+  return errors;
+}
+
+nlohmann::ordered_json ErrorsJson(const std::vector<OutputError>& errors) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const OutputError& error : errors) json[error.output] = error.error;
+  return json;
+}
+
+double LargestOf(const std::vector<OutputError>& errors) {
+  double largest = 0;
+  for (const OutputError& error : errors) largest = std::max(largest, error.error);
+  return largest;
+}
+
+// "y 1e-3, z 0.02"
+std::string ErrorsText(const std::vector<OutputError>& errors) {
+  return absl::StrJoin(errors, ", ", [](std::string* text, const OutputError& error) {
+    absl::StrAppendFormat(text, "%s %.3g", Printable(error.output), error.error);
+  });
 }
 
 }  // namespace
@@ -161,23 +184,27 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
   std::vector<NamedView> views;
   for (const ModelInput& input : inputs) views.push_back(ViewOf(input.tensor));
   ASSIGN_OR_RETURN(const NamedTensors expected, RunReference(model, session, views));
-  ASSIGN_OR_RETURN(report.without, ErrorOf(whole, views, expected));
+  ASSIGN_OR_RETURN(report.without, ErrorsOf(whole, views, expected));
+  const double without = LargestOf(report.without);
   KeepRequest keep{.most = most, .deadline = deadline};
-  if (!(report.without <= most)) {
+  if (!(without <= most)) {
     Result<std::vector<CheckedPartition>> checked = whole.CheckPartitions(views);
     if (!checked.ok()) return ToStatus(checked.error());
     ASSIGN_OR_RETURN(std::set<std::string> names, NamesToKeep(model, session, whole));
     for (const std::string& name : session.keep_f32) names.erase(name);
     keep.groups = RankedGroups(std::move(checked).value(), names);
   }
+  std::map<std::vector<std::string>, std::vector<OutputError>> tried = {{{}, report.without}};
   keep.error = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<double> {
-    if (nodes.empty()) return report.without;
+    if (nodes.empty()) return without;
     SessionOptions options = session;
     options.keep_f32.insert(options.keep_f32.end(), nodes.begin(), nodes.end());
     ASSIGN_OR_RETURN(const Session kept, LoadSession(model, options));
-    return ErrorOf(kept, views, expected);
+    ASSIGN_OR_RETURN(tried[nodes], ErrorsOf(kept, views, expected));
+    return LargestOf(tried[nodes]);
   };
   ASSIGN_OR_RETURN(report.found, FindWhatToKeep(keep));
+  report.with = tried[report.found.keep];
   std::vector<std::string>& all = report.found.keep;
   all.insert(all.begin(), session.keep_f32.begin(), session.keep_f32.end());
   return report;
@@ -186,17 +213,17 @@ absl::StatusOr<MaxErrorReport> FindMaxError(const std::string& model, const Sess
 std::string MaxErrorText(const MaxErrorReport& report) {
   const Kept& found = report.found;
   std::string text = absl::StrFormat(
-      "model   %s\nerror   %.3g in %s, of the largest element of an "
+      "model   %s\nerror   %s in %s, of the largest element of each "
       "output; at most %.3g is asked\n",
-      Printable(report.model), report.without, report.precision, report.most);
+      Printable(report.model), ErrorsText(report.without), report.precision, report.most);
   if (!found.is_reached) {
-    absl::StrAppendFormat(&text, "keep    with all %d nodes in f32 it is %.3g\n", found.keep.size(),
-                          found.error);
+    absl::StrAppendFormat(&text, "keep    with all %d nodes in f32: %s\n", found.keep.size(),
+                          ErrorsText(report.with));
   } else if (found.keep.empty()) {
     text += "keep    no node needs to stay in f32\n";
   } else {
-    absl::StrAppendFormat(&text, "keep    with %d nodes in f32 it is %.3g:\n  --keep-f32 %s\n",
-                          found.keep.size(), found.error,
+    absl::StrAppendFormat(&text, "keep    with %d nodes in f32: %s\n  --keep-f32 %s\n",
+                          found.keep.size(), ErrorsText(report.with),
                           Printable(absl::StrJoin(found.keep, ",")));
   }
   return text;
@@ -206,9 +233,11 @@ std::string MaxErrorJson(const MaxErrorReport& report) {
   const nlohmann::ordered_json json = {{"model", report.model},
                                        {"precision", report.precision},
                                        {"most", report.most},
-                                       {"without", report.without},
+                                       {"without", LargestOf(report.without)},
+                                       {"outputs_without", ErrorsJson(report.without)},
                                        {"reached", report.found.is_reached},
                                        {"error", report.found.error},
+                                       {"outputs", ErrorsJson(report.with)},
                                        {"keep_f32", report.found.keep},
                                        {"runs", report.found.runs}};
   return JsonText(json, /*indent=*/1);

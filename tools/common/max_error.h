@@ -34,14 +34,21 @@ struct Kept {
 // prove not to be needed. Errors as for `error`.
 absl::StatusOr<Kept> FindWhatToKeep(const KeepRequest& request);
 
+// Largest difference of an output of floats from the ops' references in the model's own types, as a
+// share of its largest element; infinite if one of both is not finite.
+struct OutputError {
+  std::string output;
+  double error = 0;
+};
+
 // What --max-error prints.
 struct MaxErrorReport {
   std::string model, precision;
   double most = 0;
-  // Largest difference of an output from the ops' references in the model's own types, as a share
-  // of its largest element; infinite if one of both is not finite.
-  double without = 0;  // without nodes in f32 but those that the options keep
-  Kept found;          // with these, which come first
+  // Without nodes in f32 but those that the options keep, which come first in `found`.
+  std::vector<OutputError> without;
+  Kept found;
+  std::vector<OutputError> with;  // found.keep
 };
 
 // Loads the model with `session`, whose precision is fp16 or bf16, and with more nodes in f32.

@@ -14,10 +14,11 @@
 namespace onnx_cudnn {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // The last run: it is measured, and its steps have places on the timeline.
 absl::StatusOr<std::string> RunPage(const RunProfile& profile, const Explanation& explanation,
-                                    const RunReport& report) {
-  using Json = nlohmann::ordered_json;
+                                    const RunReport& report, Json run) {
   Json json = ProfileJson(profile, ProfileBy::kStep);
   const std::vector<ProfiledSpan>& spans = profile.runs.back().steps;
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -28,7 +29,8 @@ absl::StatusOr<std::string> RunPage(const RunProfile& profile, const Explanation
                      {"device", report.device},
                      {"precision", report.precision},
                      {"programs", Json::array({Json::parse(ExplainJson(explanation))})},
-                     {"profile", std::move(json)}});
+                     {"profile", std::move(json)},
+                     {"run", std::move(run)}});
 }
 
 }  // namespace
@@ -50,7 +52,9 @@ absl::Status SessionProfiler::Finish(const Session& session, const std::vector<N
   }
   if (!request_.page.empty()) {
     ASSIGN_OR_RETURN(const Explanation explanation, SessionExplainer::Explain(session, inputs));
-    ASSIGN_OR_RETURN(const std::string page, RunPage(profile.value(), explanation, report));
+    ASSIGN_OR_RETURN(const std::string page,
+                     RunPage(profile.value(), explanation, report,
+                             RunFactsJson(session.device_facts(), request_.flags)));
     RETURN_IF_ERROR(WriteFile(request_.page, page));
   }
   report.profile_by = request_.by;

@@ -18,6 +18,7 @@ struct ProfileRequest {
   ProfileBy by = ProfileBy::kStep;
   std::string trace;  // a file; empty: none
   std::string page;   // the same: of --report
+  std::string flags;  // the command line, for the page
   int runs = 20;
 
   bool is_asked() const { return table || !trace.empty() || !page.empty(); }

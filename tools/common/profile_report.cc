@@ -23,7 +23,7 @@ static void AddTimes(Json& json, const ProfiledStep& step) {
 }
 
 static void to_json(Json& json, const ProfiledStep& step) {
-  ADD_JSON_FIELDS(json, step, index, stream, engine, variant, nodes, ops);
+  ADD_JSON_FIELDS(json, step, index, segment, stream, engine, variant, nodes, ops);
   AddTimes(json, step);
 }
 
@@ -48,11 +48,18 @@ std::string Times(const ProfiledStep& step) {
 
 constexpr std::string_view kTimes = "       us    share    floor     GB/s  TFLOP/s";
 
+// "12", of several Programs "3.12", "-" between them.
+std::string NumberOf(const ProfiledStep& step, const RunProfile& profile) {
+  if (step.index < 0) return "-";
+  if (profile.segments == 0) return absl::StrCat(step.index);
+  return absl::StrCat(step.segment, ".", step.index);
+}
+
 void AppendSteps(const RunProfile& profile, std::string& text) {
   absl::StrAppend(&text, "    # ", kTimes, "  stream  engine   ops: nodes; variant\n");
   for (const ProfiledStep& step : profile.steps) {
-    absl::StrAppendFormat(&text, "%5d %s %7d  %-7s  %s: %s%s%s\n", step.index, Times(step),
-                          step.stream, step.engine, absl::StrJoin(step.ops, " "),
+    absl::StrAppendFormat(&text, "%5s %s %7d  %-7s  %s: %s%s%s\n", NumberOf(step, profile),
+                          Times(step), step.stream, step.engine, absl::StrJoin(step.ops, " "),
                           Printable(absl::StrJoin(step.nodes, " ")),
                           step.variant.empty() ? "" : "; ", step.variant);
   }
@@ -109,8 +116,11 @@ std::vector<ProfileGroup> FoldProfile(const RunProfile& profile, ProfileBy by) {
 
 std::string ProfileText(const RunProfile& profile, ProfileBy by) {
   std::string text = absl::StrFormat(
-      "profile %d steps take %.2f us, a run without marks between them %.2f us; medians of %d %s\n",
-      profile.steps.size(), profile.steps_us, profile.run_us, MeasuredRuns(profile),
+      "profile %d steps%s take %.2f us, a run without marks between them %.2f us; medians of %d "
+      "%s\n",
+      profile.steps.size(),
+      profile.segments == 0 ? "" : absl::StrCat(" in ", profile.segments, " runs of programs"),
+      profile.steps_us, profile.run_us, MeasuredRuns(profile),
       profile.is_captured ? "replays of a CUDA graph" : "runs without a CUDA graph");
   if (!profile.graph_note.empty()) {
     absl::StrAppendFormat(&text, "note    no CUDA graph: %s\n", profile.graph_note);
@@ -132,8 +142,8 @@ Json ProfileJson(const RunProfile& profile, ProfileBy by) {
   Json json = {{"captured", profile.is_captured},
                {"graph_note", profile.graph_note},
                {"runs", MeasuredRuns(profile)}};
-  ADD_JSON_FIELDS(json, profile, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us,
-                  copy_out_us);
+  ADD_JSON_FIELDS(json, profile, streams, segments, run_us, steps_us, bytes_in, bytes_out,
+                  copy_in_us, copy_out_us);
   json["steps"] = Json::array();
   for (const ProfiledStep& step : profile.steps) json["steps"].push_back(step);
   if (by != ProfileBy::kStep) json["groups"] = FoldProfile(profile, by);

@@ -96,6 +96,9 @@ void AppendVerified(const RunReport& report, std::string& text) {
                           d.largest, d.largest_expected, v.figures.relative, v.figures.ulps,
                           v.figures.cosine, d.beyond, ToString(v.tolerance));
   }
+  if (!report.divergence.empty()) {
+    absl::StrAppend(&text, "first   ", Printable(report.divergence), "\n");
+  }
 }
 
 Json OutputJson(const RunReport& report, const OutputReport& output) {
@@ -129,6 +132,7 @@ Json TimingJson(const RunReport& report) {
 
 Json VerifyJson(const RunReport& report) {
   Json json = {{"ok", report.verify_ok()}};
+  if (!report.divergence.empty()) json["divergence"] = report.divergence;
   for (const VerifyReport& v : report.verified) {
     const Difference& d = v.difference;
     json["outputs"].push_back({{"name", v.output},

@@ -46,12 +46,13 @@ struct RunReport {
   std::vector<double> runs_ms;
   SessionStats stats;
   std::vector<VerifyReport> verified;
-  std::vector<CheckedPartition> partitions;  // results of --check-partitions
+  std::vector<CheckedPartition> partitions;  // of --check-partitions; of --verify the first wrong
   std::vector<NewShapeTimes> new_shapes;
   std::optional<RunProfile> profile;
   ProfileBy profile_by = ProfileBy::kStep;
-  std::string trace;    // the file of --trace; empty: none
-  std::string warning;  // that outputs overflow; empty: none
+  std::string trace;       // the file of --trace; empty: none
+  std::string warning;     // that values overflow; empty: none
+  std::string divergence;  // why no partition stands for outputs that differ; empty: one does
 
   bool verify_ok() const;
   bool partitions_ok() const;
@@ -89,11 +90,11 @@ inline constexpr std::string_view kRunJsonHelp =
   programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
+  verify {ok, divergence, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, largest_relative, largest_ulps, cosine, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, largest_relative,
              largest_ulps, cosine, note, share_of_f32, overflowed, op_by_op [{engine, variant, ops … note}]}], first_wrong, first_overflow, warning,
-  profile {captured, graph_note, runs, streams, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
-    steps [{index, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
+  profile {captured, graph_note, runs, streams, segments, run_us, steps_us, bytes_in, bytes_out, copy_in_us, copy_out_us,
+    steps [{index, segment, stream, engine, variant, nodes [], ops [], us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}],
     groups [{name, steps, us, share, floor_us, of_floor, flops, bytes, gb_per_s, tflop_per_s}]}, trace (the file),
   segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
   new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, longest_run, first_parts, longest_parts, swapped}];
@@ -101,7 +102,7 @@ inline constexpr std::string_view kRunJsonHelp =
              threads), executor_ms, allocate_ms, pin_ms, make_ms and upload_ms (constants), capture_ms, copy_ms, launch_ms,
              library_ms (launches by cuBLASLt and cuDNN), device_ms, other_ms}
 --bisect --json: model, differs, pass, pass_is_enough, disabled_passes [], keep_f32 [], nodes [], reduced, tensors, runs, ran_out, s
---max-error --json: model, precision, most, without, reached, error, keep_f32 [], runs
+--max-error --json: model, precision, most, without (the largest), outputs_without {output: error}, reached, error, outputs {}, keep_f32 [], runs
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms
 --doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},

@@ -29,6 +29,11 @@ absl::Status CheckReportPage() {
       "when it was configured; configure it again where pip can download");
 }
 
+Json RunFactsJson(const DeviceFacts& device, std::string_view flags) {
+  return {{"GPU", device.product}, {"driver", device.driver},     {"CUDA", device.cuda},
+          {"cuDNN", device.cudnn}, {"cuBLASLt", device.cublaslt}, {"flags", flags}};
+}
+
 absl::StatusOr<std::string> ReportPage(Json data) {
   RETURN_IF_ERROR(CheckReportPage());
   data["versions"] = VersionsJson(Version());
@@ -37,18 +42,24 @@ absl::StatusOr<std::string> ReportPage(Json data) {
   return absl::StrCat(kReportHead, text, kReportTail);
 }
 
-absl::StatusOr<std::string> ExplainPage(const std::string& model, const std::string& json) {
+absl::StatusOr<std::string> ExplainPage(const std::string& model, const std::string& json,
+                                        std::string_view flags) {
   Json explained = Json::parse(json), programs = Json::array();
+  const auto page = [&] {
+    return ReportPage({{"model", model},
+                       {"programs", std::move(programs)},
+                       {"run", RunFactsJson(/*device=*/{}, flags)}});
+  };
   if (!explained.contains("segments")) {
     programs.push_back(std::move(explained));
-    return ReportPage({{"model", model}, {"programs", std::move(programs)}});
+    return page();
   }
   for (Json& segment : explained["segments"]) {
     if (segment["program"].is_null()) continue;
     Json& program = programs.emplace_back(std::move(segment["program"]));
     program["cut"] = segment["reasons"];
   }
-  return ReportPage({{"model", model}, {"programs", std::move(programs)}});
+  return page();
 }
 
 }  // namespace onnx_cudnn

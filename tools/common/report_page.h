@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "onnx_cudnn/session.h"
 
 namespace onnx_cudnn {
 
@@ -19,12 +20,17 @@ extern const std::string_view kReportHead, kReportTail;
 // Unimplemented: this build has no page.
 absl::Status CheckReportPage();
 
+// What a run ran with, for "run" of a page: the GPU and its software, if any, and the command line.
+nlohmann::ordered_json RunFactsJson(const DeviceFacts& device, std::string_view flags);
+
 // The page with `data`: {"model", "programs": [objects of ExplainJson, or those of its segments],
-// "profile": ProfileJson, …}; adds "versions".
+// "profile": ProfileJson, "run": RunFactsJson, …}; adds "versions".
 absl::StatusOr<std::string> ReportPage(nlohmann::ordered_json data);
 
 // The page of a model's explanation.
-//   json  ExplainJson, of one Program or of segments
-absl::StatusOr<std::string> ExplainPage(const std::string& model, const std::string& json);
+//   json   ExplainJson, of one Program or of segments
+//   flags  the command line
+absl::StatusOr<std::string> ExplainPage(const std::string& model, const std::string& json,
+                                        std::string_view flags);
 
 }  // namespace onnx_cudnn

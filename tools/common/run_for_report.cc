@@ -1,13 +1,10 @@
 #include "tools/common/run_for_report.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
-#include "runtime/exec/compare.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/expected.h"
 #include "tools/common/files.h"
@@ -16,6 +13,7 @@
 #include "tools/common/plan_flags.h"
 #include "tools/common/reference_run.h"
 #include "tools/common/report_page.h"
+#include "tools/common/verify_partitions.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -32,48 +30,6 @@ absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs
 absl::StatusOr<Expected> ReadExpectedIfAsked(const RunRequest& options, const Session& session) {
   if (options.verify.empty() || options.verify == kVerifyReference) return Expected{};
   return ReadExpected(options.verify, session.inputs(), session.outputs());
-}
-
-int64_t NotFinite(const HostTensor& tensor) {
-  const absl::StatusOr<std::vector<double>> values = ElementsAsDoubles(tensor);
-  return values.ok() ? Summarize(*values).not_finite : 0;
-}
-
-// Warns of the first output that is not finite although it is in the model's own types; with
-// --verify or --check-partitions of the partition where this begins, too.
-absl::Status WarnOfOverflow(const RunRequest& request, const Session& session,
-                            const std::vector<NamedView>& inputs, const NamedTensors& outputs,
-                            RunReport& report) {
-  const bool is_short = session.precision() == PrecisionChoice::kFp16 ||
-                        session.precision() == PrecisionChoice::kBf16;
-  const auto has_any = [](const auto& named) { return NotFinite(named.second) > 0; };
-  if (!is_short || std::none_of(outputs.begin(), outputs.end(), has_any)) return absl::OkStatus();
-  const absl::StatusOr<NamedTensors> exact = RunReference(request.model, request.session, inputs);
-  if (!exact.ok()) return absl::OkStatus();  // nothing to compare with: the Run itself was right
-  for (const auto& [name, output] : outputs) {
-    const int64_t more = NotFinite(output) - NotFinite(exact->find(name)->second);
-    if (more <= 0) continue;
-    report.warning = absl::StrFormat(
-        "output %s: %d elements are NaN or infinite in %s and finite "
-        "in the model's own types",
-        name, more, report.precision);
-    break;
-  }
-  if (report.warning.empty() || (request.verify.empty() && !request.check_partitions)) {
-    return absl::OkStatus();
-  }
-  std::vector<CheckedPartition> partitions = report.partitions;  // of --check-partitions
-  if (!request.check_partitions) {
-    Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(inputs);
-    if (!checked.ok()) return absl::OkStatus();  // the warning alone
-    partitions = std::move(checked).value();
-  }
-  const CheckedPartition* first =
-      FirstOf(partitions, [](const CheckedPartition& p) { return p.overflowed > 0; });
-  if (first != nullptr) {
-    absl::StrAppendFormat(&report.warning, "; first in partition %d, %s", first->index, first->ops);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -112,10 +68,9 @@ absl::StatusOr<RunReport> RunForReport(RunRequest options) {
   if (options.verify == kVerifyReference) {
     ASSIGN_OR_RETURN(expected.outputs, RunReference(options.model, options.session, views));
   }
+  PartitionChecks checks(session, views);
   if (options.check_partitions) {
-    Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(views);
-    if (!checked.ok()) return ToStatus(checked.error());
-    report.partitions = std::move(checked).value();
+    ASSIGN_OR_RETURN(report.partitions, checks.Get());
   }
   RETURN_IF_ERROR(profiler.Finish(session, views, report));
   RETURN_IF_ERROR(TimeRuns(session, options.timing, views, outputs, report));
@@ -128,12 +83,14 @@ absl::StatusOr<RunReport> RunForReport(RunRequest options) {
     by_name[name] = HostTensorOf(outputs[i]);
     report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
   }
-  RETURN_IF_ERROR(WarnOfOverflow(options, session, views, by_name, report));
+  WarnOfOverflow(options, session.precision(), views, checks, report);
   if (!options.output_dir.empty()) {
     RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name, report));
   }
   ASSIGN_OR_RETURN(report.verified, VerifyOutputs(expected.outputs, by_name, session.precision(),
                                                   options.rtol, options.atol));
+  const bool finds = options.verify == kVerifyReference && !options.check_partitions;
+  if (finds && !report.verify_ok()) FindDivergence(checks, report);
   return report;
 }
 

@@ -49,7 +49,7 @@ absl::Status Show(const Explained& explained, const ExplanationOutput& output) {
   const std::string json = ExplainJson(explained);
   if (!output.json.empty()) RETURN_IF_ERROR(WriteFile(output.json, json));
   if (output.report.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string page, ExplainPage(output.model, json));
+  ASSIGN_OR_RETURN(const std::string page, ExplainPage(output.model, json, output.flags));
   return WriteFile(output.report, page);
 }
 

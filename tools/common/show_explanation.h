@@ -15,6 +15,7 @@ struct ExplanationOutput {
   std::string model;  // for the page
   bool verbose = false;
   std::string json, report;  // files; empty: none
+  std::string flags;         // the command line, for the page
 };
 
 // Prints and writes the explanation of `graph`, and returns what it says of each Node.

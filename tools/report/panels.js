@@ -77,6 +77,12 @@ function showPartition() {
   if (p.nodes.length > 1) panel.append('button').text(state.expanded.has(p) ? 'hide its ops' : 'show its ops').on('click', () => toggle(p));
   panel.append('h3').text(`${p.nodes.length} op${p.nodes.length > 1 ? 's' : ''}`);
   panel.append('ul').selectAll('li').data(p.nodes).join('li').text((name, i) => `${p.ops[i]}: ${name}`);
+  if ((p.lost || []).length) {
+    panel.append('h3').text('other engines and formats for these ops');
+    const others = panel.append('table').selectAll('tr').data(p.lost).join('tr');
+    others.append('td').attr('class', 'number').text(other => us(other.us));
+    others.append('td').text(other => `${other.engine} ${other.formats}`);
+  }
   operands(panel, 'reads', p.inputs);
   operands(panel, 'writes', p.outputs);
   offersAndRules(panel, p.edges || []);
@@ -112,7 +118,7 @@ function drawVersions() {
   table(panel, Object.entries(report.versions || {}).map(([name, value]) => [name.replace(/_/g, ' '), value]));
   panel.append('h2').text('What it ran with');
   table(panel, [['model', report.model], ['device', report.device], ['target', state.program.target], ['prices', state.program.prices],
-    ['precision', report.precision], ['streams', state.program.streams], ['why the model is cut after it', (state.program.cut || []).join('; ')]]);
+    ['precision', report.precision], ['streams', state.program.streams], ...Object.entries(report.run || {}), ['why the model is cut after it', (state.program.cut || []).join('; ')]]);
 }
 
 const TABS = [['graph', 'Graph'], ['timeline', 'Timeline'], ['roofline', 'Roofline'], ['memory', 'Memory'], ['formats', 'Formats'], ['versions', 'Versions']];

@@ -13,9 +13,11 @@ struct ProfileOptions {
 
 // One step of a Program: the ops of a partition as one launch, or few.
 struct ProfiledStep {
-  int index = 0;        // number of the partition, as in onnx-cudnn-opt --explain --verbose
+  int index = 0;        // number of the partition, as in onnx-cudnn-opt --explain --verbose; -1:
+                        // a node or a copy between Programs
+  int segment = 0;      // which run of a Program in a Run; of a node between them: the next one
   int stream = 0;       // that it runs on
-  std::string engine;   // "cudnn"
+  std::string engine;   // "cudnn"; "between", "copy" where index is -1
   std::string variant;  // the library's plan, or the kernel and its tile
   // The names of its ONNX nodes after the rewrites (of the first output where a node has none), and
   // their ops.
@@ -47,6 +49,7 @@ struct ProfiledRun {
 // them as in other Runs: their sum is longer than run_us by what overlapping saves and marks take.
 struct RunProfile {
   int streams = 1;
+  int segments = 0;          // runs of Programs in a Run in segments; 0: one Program runs the model
   bool is_captured = false;  // the measured runs are replays of a CUDA graph
   std::string graph_note;    // why they are not
   double run_us = 0;         // median of Runs without marks, as Binding::TimeRuns times them

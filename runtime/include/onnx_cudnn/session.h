@@ -28,7 +28,7 @@ namespace onnx_cudnn {
 // The device of a Session, "h200", and the versions of its software: "580.95", "13.0", "9.19.0";
 // empty if there is none.
 struct DeviceFacts {
-  std::string product, driver, cuda, cudnn;
+  std::string product, driver, cuda, cudnn, cublaslt;
 };
 
 // How long it took to build one Program, in milliseconds.
@@ -203,8 +203,8 @@ class ONNX_CUDNN_API Session {
 
   // Times each step of the Program for these inputs in Runs of an Executor of its own, compiled and
   // scheduled as in a Run: by events of the device, within the CUDA graph where Runs are captured,
-  // and by the host's clock on the CPU device. Unimplemented: the model runs in segments, or
-  // padded.
+  // and by the host's clock on the CPU device. Of a model that runs in segments the steps of all
+  // its Programs, and what runs between them. Unimplemented: the model runs padded.
   Result<RunProfile> Profile(const std::vector<NamedView>& inputs,
                              const ProfileOptions& options = {}) const;
 

@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/host_span.h"
 #include "runtime/base/log.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
@@ -36,8 +37,11 @@ void Put(std::vector<ModelValue> values, const std::vector<int>& indices,
 // One Run of a model, and of the models that it runs.
 class SegmentRunner::Call final : public SubModelRunner {
  public:
-  Call(const SegmentRunner& runner, const std::atomic<bool>* cancel, std::vector<RunPart>* parts)
-      : runner_(runner), cancel_(cancel), parts_(parts) {}
+  Call(const SegmentRunner& runner, const std::atomic<bool>* cancel, RunTrace* trace)
+      : runner_(runner),
+        cancel_(cancel),
+        parts_(trace == nullptr ? nullptr : &trace->parts),
+        timer_(trace == nullptr ? nullptr : trace->timer) {}
 
   absl::StatusOr<std::vector<ModelValue>> Run(const SubModel& model,
                                               std::vector<ModelValue> inputs) override {
@@ -150,6 +154,7 @@ class SegmentRunner::Call final : public SubModelRunner {
 
   absl::Status RunBetween(const SegmentPlan::Node& node, std::vector<ModelValue>& slots) {
     const absl::Time start = absl::Now();
+    const double begin_us = HostClockUs();
     ++depth_;
     absl::StatusOr<std::vector<ModelValue>> ran =
         RunNode(node, Pick(slots, node.part.inputs), runner_.memory_, *this);
@@ -161,7 +166,11 @@ class SegmentRunner::Call final : public SubModelRunner {
       if (node.reads_count) NoteRead(sizeof(int64_t), ms);
       return absl::OkStatus();
     }
-    if (node.bodies.empty()) run_.between_ms += ms;
+    if (node.bodies.empty()) {
+      run_.between_ms += ms;
+      const Node& only = *node.part.graph.TopologicalOrder()[0];
+      if (timer_ != nullptr) timer_->NoteBetween(only, begin_us, HostClockUs() - begin_us);
+    }
     ++run_.nodes_between;
     return absl::OkStatus();
   }
@@ -197,8 +206,9 @@ class SegmentRunner::Call final : public SubModelRunner {
       out.push_back(tensor.raw());
       slots[plan.segment_outputs[i]] = std::move(tensor);
     }
-    ASSIGN_OR_RETURN(ExecutorPool::Lease executor, plan.pool->Acquire());
     run_.Add(program);
+    if (timer_ != nullptr) return timer_->Run(plan.pool, in, out);
+    ASSIGN_OR_RETURN(ExecutorPool::Lease executor, plan.pool->Acquire());
     return (*executor).Run(in, out, /*callers_stream=*/nullptr, cancel_);
   }
 
@@ -230,6 +240,7 @@ class SegmentRunner::Call final : public SubModelRunner {
   const SegmentRunner& runner_;
   const std::atomic<bool>* const cancel_;
   std::vector<RunPart>* const parts_;
+  RunTimer* const timer_;
   int depth_ = 0;
   SegmentedRun run_;
   std::set<int64_t> sub_models_;
@@ -250,7 +261,7 @@ absl::StatusOr<std::vector<ModelValue>> SegmentRunner::Run(const SubModel& model
                                                            std::vector<ModelValue> inputs,
                                                            const std::atomic<bool>* cancel,
                                                            RunTrace* trace) const {
-  Call call(*this, cancel, trace == nullptr ? nullptr : &trace->parts);
+  Call call(*this, cancel, trace);
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, call.Run(model, std::move(inputs)));
   SegmentedRun run = call.run();

@@ -12,6 +12,7 @@
 #include "onnx_cudnn/model_value.h"
 #include "onnx_cudnn/session.h"
 #include "runtime/session/check_options.h"
+#include "runtime/session/program_table.h"
 #include "runtime/session/segments/segment_plan.h"
 #include "runtime/session/segments/values.h"
 #include "runtime/session/session_notes.h"
@@ -26,8 +27,21 @@ struct RunPart {
   int64_t runs = 0;  // in this Run
 };
 
+// Times what a Run comes to.
+class RunTimer {
+ public:
+  virtual ~RunTimer() = default;
+  // Runs a Program in place of one of its pool's Executors.
+  virtual absl::Status Run(const std::shared_ptr<ExecutorPool>& pool,
+                           const std::vector<const void*>& inputs,
+                           const std::vector<void*>& outputs) = 0;
+  // A Node ran between Programs, from `begin_us` on by HostClockUs.
+  virtual void NoteBetween(const Node& node, double begin_us, double us) = 0;
+};
+
 // What a Run came to.
 struct RunTrace {
+  RunTimer* timer = nullptr;          // that the Run is to use
   std::vector<RunPart> parts;         // each once, in order
   int64_t reads = 0, read_bytes = 0;  // as SegmentedRun
 };
