@@ -1,6 +1,7 @@
 // Resize of the rows and columns of row-major images, nearest of elements below 4 bytes and linear,
-// if rows of y are whole vectors. A thread computes one vector of columns in several rows. It reads the taps of its
-// columns once, and keeps what it read of two rows of x, which adjacent rows of y share.
+// if rows of y are whole vectors. A thread computes one vector of columns in several rows. It reads
+// the taps of its columns once, and keeps what it read of two rows of x, which adjacent rows of y
+// share.
 #pragma once
 
 #include <vector>
