@@ -244,8 +244,8 @@ TEST_F(GemvMmaCodeTest, GatedProductsOfFourBits) {
   }
 }
 
-// Every tile with one and several blocks of a cluster, over more steps of K than blocks; zero points
-// that are all the same, and others.
+// Every tile with one and several blocks of a cluster, over more steps of K than blocks; zero
+// points that are all the same, and others.
 TEST_F(GemvMmaCodeTest, FourBitsInTilesAndClusters) {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     for (const auto& [rows, zero_step] : {std::pair<int64_t, int>{1, 0}, {11, 5}}) {
