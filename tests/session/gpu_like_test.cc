@@ -309,36 +309,6 @@ TEST(GpuLikeSessionTest, TakesHostMemory) {
   }
 }
 
-// A step of a decoder whose caches have room for all tokens: their number is data.
-TEST(GpuLikeSessionTest, OneGraphServesAllLengthsOfACache) {
-  constexpr std::string_view kStep = R"(
-      g (float[1,2,1,4] q, float[1,2,8,4] key, int64[1] lengths)
-        => (float[1,2,1,4] y, float[1,2,8,4] present) <int64 one = {1}> {
-        at = Sub(lengths, one)
-        present = TensorScatter<axis = 2>(key, q, at)
-        y = Attention(q, present, present, , , , lengths)
-      })";
-  const Session session = MakeSession(kStep);
-  const Session reference = MakeSession(kStep, {.target = "cpu"});
-  const std::vector<float> q = {1, 0, 2, 0, 0, 1, 0, 2}, keys = Ramp(0);
-  for (const int64_t length : {1, 3, 4, 8}) {
-    SCOPED_TRACE(length);
-    const std::vector<NamedView> inputs = {View(q.data(), {1, 2, 1, 4}),
-                                           View(keys.data(), {1, 2, 8, 4}), View(&length, {1})};
-    auto found = session.Run(inputs), expected = reference.Run(inputs);
-    ASSERT_TRUE(found.ok() && expected.ok());
-    for (int i = 0; i < 2; ++i) {
-      const Tensor &a = found.value()[i], &b = expected.value()[i];
-      ASSERT_EQ(a.shape(), b.shape());
-      for (int64_t e = 0; e < a.elements(); ++e) {
-        EXPECT_NEAR(a.data<float>()[e], b.data<float>()[e], 1e-4) << i << " " << e;
-      }
-    }
-  }
-  EXPECT_EQ(session.stats().programs_built, 1);
-  EXPECT_EQ(session.stats().graph_captures, 1);
-}
-
 TEST(GpuLikeSessionTest, TakesDeviceMemoryWithAndWithoutAGraph) {
   for (const bool cuda_graph : {true, false}) {
     const Session session = MakeSession(kShift, {.cuda_graph = cuda_graph});
