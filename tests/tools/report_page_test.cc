@@ -76,7 +76,7 @@ TEST_F(ReportPageTest, BothProgramsWriteIt) {
   EXPECT_EQ(data["profile"]["steps"][0]["ops"][0], "Sub");
   EXPECT_TRUE(data["profile"]["steps"][0].contains("begin_us"));
   EXPECT_EQ(data["run"]["flags"], "shift.onnx --device cpu --report run.html");
-  EXPECT_EQ(data["run"]["GPU"], "");
+  EXPECT_EQ(data["run"]["device"], "cpu");
 }
 
 TEST_F(ReportPageTest, TheGpuAndItsSoftwareAreNamed) {
@@ -86,7 +86,7 @@ TEST_F(ReportPageTest, TheGpuAndItsSoftwareAreNamed) {
                                  .cudnn = "9.19.0",
                                  .cublaslt = "13.0.2"},
                                 "m.onnx");
-  EXPECT_EQ(run.dump(), R"({"GPU":"h200","driver":"580.95","CUDA":"13.0","cuDNN":"9.19.0",)"
+  EXPECT_EQ(run.dump(), R"({"device":"h200","driver":"580.95","CUDA":"13.0","cuDNN":"9.19.0",)"
                         R"("cuBLASLt":"13.0.2","flags":"m.onnx"})");
 }
 

@@ -30,8 +30,8 @@ absl::Status CheckReportPage() {
 }
 
 Json RunFactsJson(const DeviceFacts& device, std::string_view flags) {
-  return {{"GPU", device.product}, {"driver", device.driver},     {"CUDA", device.cuda},
-          {"cuDNN", device.cudnn}, {"cuBLASLt", device.cublaslt}, {"flags", flags}};
+  return {{"device", device.product}, {"driver", device.driver},     {"CUDA", device.cuda},
+          {"cuDNN", device.cudnn},    {"cuBLASLt", device.cublaslt}, {"flags", flags}};
 }
 
 absl::StatusOr<std::string> ReportPage(Json data) {
