@@ -282,10 +282,13 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal, bool create
                                                         std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
   auto handles = std::make_unique<CudnnHandles>(ordinal);
-  if (creates_handle) RETURN_IF_ERROR(handles->Create());
-  // The first plan reads the device's properties, which takes 17 ms, while other Steps are
-  // compiled.
-  return std::make_unique<CudnnEngine>(std::move(handles), std::nullopt, std::move(compilers));
+  std::optional<DescribedDevice> device;
+  if (creates_handle) {
+    RETURN_IF_ERROR(handles->Create());
+    ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
+    ASSIGN_OR_RETURN(device, Described(std::move(properties)));
+  }
+  return std::make_unique<CudnnEngine>(std::move(handles), std::move(device), std::move(compilers));
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(

@@ -11,8 +11,8 @@ namespace onnx_cudnn {
 
 // The Engine `cudnn` with its CUDA half: the rules of MakeCudnnRules() and cuDNN's execution plans.
 // Opens libcudnn and, if `creates_handle`, creates a first handle on the device, whose context must
-// be open. Otherwise the first Step does; where that finds no usable cuDNN, the Engine refuses. The
-// first Step reads the device's properties.
+// be open, and reads its properties. Otherwise the first Step does; where that finds no usable
+// cuDNN, the Engine refuses.
 //   ordinal    of the device, which is current on every thread that compiles or launches
 //   compilers  processes that compile plans; nullptr: this process does
 //   errors     FailedPrecondition, one line: libcudnn is missing or too old; otherwise the failure
