@@ -126,8 +126,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   std::optional<WorkerPricer> worker_pricer;
   if (pricing.measure) pricer = &worker_pricer.emplace(*pricing.tuner, pricing.measure);
   std::optional<WeightedPricer> weighted;
-  const bool weighs = strategy.library_factor != 1 || strategy.library_us != 0;
-  if (weighs && pricer != nullptr) pricer = &weighted.emplace(*pricer, strategy);
+  if (strategy.library_factor != 1 && pricer != nullptr) {
+    pricer = &weighted.emplace(*pricer, strategy.library_factor);
+  }
   std::optional<UntimedPricer> untimed;
   if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
   std::optional<UntunedPricer> untuned;
@@ -214,7 +215,7 @@ absl::StatusOr<std::vector<std::string>> ProgramBuilder::SearchAll(const Graph& 
   std::list<WeightedPricer> weighted;
   std::vector<CoverSearch> searches;
   for (const SearchStrategy& strategy : SearchStrategies()) {
-    const Pricer* prices = &weighted.emplace_back(*pricing.tuner, strategy);
+    const Pricer* prices = &weighted.emplace_back(*pricing.tuner, strategy.library_factor);
     searches.push_back({strategy.partitioner, strategy.is_predicted ? nullptr : prices});
   }
   const absl::Time start = absl::Now();

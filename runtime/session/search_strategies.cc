@@ -12,9 +12,6 @@ namespace {
 constexpr SearchStrategy kStrategies[] = {
     {.name = "cost", .partitioner = CostSearch},
     {.name = "cost, libraries x 1.15", .partitioner = CostSearch, .library_factor = 1.15},
-    // What a launch with 32 KiB of weights a block gains by starting early: 3.16 and 2.04 µs
-    // (docs/measurements.md, 'Kernel boundaries').
-    {.name = "cost, libraries + 1.1 us", .partitioner = CostSearch, .library_us = 1.1},
     {.name = "cost, predicted", .partitioner = CostSearch, .is_predicted = true},
     {.name = "greedy", .partitioner = Greedy},
 };
@@ -45,7 +42,7 @@ const SearchStrategy* FindStrategy(std::string_view name) {
 std::optional<double> WeightedPricer::MeasuredUs(const std::string& signature) const {
   const std::optional<double> us = pricer_.MeasuredUs(signature);
   if (!us.has_value() || !IsLibrary(EngineIn(signature))) return us;
-  return *us * factor_ + us_;
+  return *us * library_factor_;
 }
 
 absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
@@ -53,7 +50,7 @@ absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
   ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_.Choose(candidates));
   for (size_t i = 0; i < choices.size(); ++i) {
     if (choices[i].us.has_value() && IsLibrary(candidates[i]->engine->name())) {
-      *choices[i].us = *choices[i].us * factor_ + us_;
+      *choices[i].us *= library_factor_;
     }
   }
   return choices;

@@ -22,10 +22,9 @@ namespace onnx_cudnn {
 struct SearchStrategy {
   std::string_view name;  // its name in the plan cache
   Partitioner partitioner;
-  // Factor on the measured times of library Candidates, and µs added to them: one of our kernels
-  // prefetches its weights while a preceding kernel of ours still runs, but not while a library's
-  // does.
-  double library_factor = 1, library_us = 0;
+  // Factor on the measured times of library Candidates: one of our kernels prefetches its weights
+  // while a preceding kernel of ours still runs, but not while a library's does.
+  double library_factor = 1;
   // The search knows predictions alone, as without tuning; the Variants are the measured ones.
   bool is_predicted = false;
   // Nothing measured is used: the Program that runs without tuning.
@@ -39,11 +38,11 @@ const SearchStrategy& Untuned();
 // Of these all. nullptr: unknown name.
 const SearchStrategy* FindStrategy(std::string_view name);
 
-// The prices and choices of another Pricer, with the times of libraries as a strategy weighs them.
+// The prices and choices of another Pricer, with the times of libraries multiplied.
 class WeightedPricer final : public Pricer {
  public:
-  WeightedPricer(Pricer& pricer, const SearchStrategy& strategy)
-      : pricer_(pricer), factor_(strategy.library_factor), us_(strategy.library_us) {}
+  WeightedPricer(Pricer& pricer, double library_factor)
+      : pricer_(pricer), library_factor_(library_factor) {}
   std::optional<double> MeasuredUs(const std::string& signature) const override;
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
@@ -51,7 +50,7 @@ class WeightedPricer final : public Pricer {
 
  private:
   Pricer& pricer_;
-  const double factor_, us_;
+  const double library_factor_;
 };
 
 // The choices of another Pricer, without its times.

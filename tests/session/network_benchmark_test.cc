@@ -43,13 +43,12 @@ class FixedPricer final : public Pricer {
 TEST(NetworkBenchmarkTest, TriesCostFirstAndGreedyLast) {
   EXPECT_EQ(SearchStrategies().front().partitioner, Partitioner(CostSearch));
   EXPECT_EQ(SearchStrategies().front().library_factor, 1);
-  EXPECT_EQ(SearchStrategies().front().library_us, 0);
   EXPECT_EQ(SearchStrategies().back().partitioner, Partitioner(Greedy));
 }
 
 TEST(NetworkBenchmarkTest, WeighsLibrariesAlone) {
   FixedPricer fixed(8);
-  WeightedPricer weighted(fixed, {.library_factor = 1.125, .library_us = 1});
+  WeightedPricer weighted(fixed, 1.25);
   EXPECT_EQ(weighted.MeasuredUs("cudnn 9.19.0 on h200"), 10);
   EXPECT_EQ(weighted.MeasuredUs("gemm 13.1 on h200"), 10);
   EXPECT_EQ(weighted.MeasuredUs("kernel cuda on h200"), 8);
