@@ -80,7 +80,7 @@ class TableTest(unittest.TestCase):
 
     def test_reads_lists_of_records_of_gpus(self):
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "gpu.json").write_text(json.dumps([record(), record(device="cpu", driver=""), record(threads=4), record(control=True)]))
+            pathlib.Path(folder, "gpu.json").write_text(json.dumps([record(), record(device="cpu", driver=""), record(threads=4), record(control=True), {key: value for key, value in record(tokens_per_s=900).items() if key != "images_per_s"}]))
             pathlib.Path(folder, "other.json").write_text(json.dumps({"who": "someone"}))
             self.assertEqual(table.read_records(folder), [record()])
 

@@ -26,12 +26,12 @@ def gpu_of(record):
 
 def read_records(folder):
     """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements. Those of
-    another GPU than GPU, of several callers at once and of control cells (peers.py) are left out."""
+    another GPU than GPU, of several callers at once, of control cells (peers.py) and of decoding, which has tokens, are left out."""
     records = []
     for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
         content = json.loads(file.read_text())
         if isinstance(content, list):
-            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU and r.get("threads", 1) == 1 and not r.get("control")]
+            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch", "images_per_s"} and r.get("driver") and gpu_of(r) == GPU and r.get("threads", 1) == 1 and not r.get("control")]
     return records
 
 
