@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "onnx_cudnn/version.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/common/bench.h"
@@ -78,7 +79,8 @@ ABSL_FLAG(
     "for each GPU unless --threads says how many. 0: each request runs alone, by one of "
     "--threads.");
 ABSL_FLAG(double, max_delay, 1, "With --max-batch: milliseconds that a request waits for others.");
-ABSL_FLAG(std::string, commit, "unknown", "Stored in the records: the commit that was built.");
+ABSL_FLAG(std::string, commit, "",
+          "Stored in the records: the commit that was built; default: the library's own.");
 ABSL_FLAG(std::string, run, "",
           "Stored in the records: an id for this run and its peers'; default: random.");
 
@@ -200,6 +202,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   if (options.fail_below > 0 && absl::GetFlag(FLAGS_compare).empty()) {
     return absl::InvalidArgumentError("--fail-below: needs --compare");
   }
+  if (options.commit.empty()) options.commit = Version().commit;
+  if (options.commit.empty()) options.commit = "unknown";
   if (options.run.empty()) {
     absl::BitGen random;
     options.run = absl::StrFormat("%08x", absl::Uniform<uint32_t>(random));

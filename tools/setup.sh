@@ -102,4 +102,7 @@ setup() {
   fi
 }
 
-if [ "${BASH_SOURCE[0]}" = "$0" ]; then setup; fi
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  setup
+  echo "setup: done, preset $preset; next: cmake --build --preset $preset --target installable"
+fi

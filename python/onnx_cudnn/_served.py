@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import dataclasses
+import difflib
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,17 @@ class ModelConfig:
         if "threads" not in self.options and not gpus:
             options.threads = cpus
         return InferenceSession(self.model, options, self.providers)
+
+
+def check_arguments(given: Mapping[str, Any], known: Collection[str]) -> None:
+    """InvalidArgument: an argument of onnx_cudnn.serve.app that is none of `known`, or num_gpus or num_cpus that is no number."""
+    for name, value in given.items():
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, 1)
+            meant = f"did you mean {nearest[0]}?" if nearest else f"known are {', '.join(known)}"
+            raise InvalidArgument(f'unknown argument "{name}" of onnx_cudnn.serve.app; {meant}')
+        if name in ("num_gpus", "num_cpus") and (type(value) not in (int, float) or not 0 <= value < math.inf):
+            raise InvalidArgument(f"{name}: expected a number ≥ 0, found {value!r}")
 
 
 def batch_symbol(session: InferenceSession) -> str:

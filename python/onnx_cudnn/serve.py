@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import inspect
 import json
 import math
 import os
@@ -26,11 +27,14 @@ except ImportError as error:
 
 from . import _core, _protocol
 from ._messages import logger
-from ._served import ModelConfig, Served
+from ._served import ModelConfig, Served, check_arguments
 from .errors import Cancelled, FailedPrecondition, InvalidArgument
+
+__all__ = ["Model", "ModelConfig", "app", "build"]
 
 _SMALL_BYTES = 1 << 16  # of a body that is read without another thread
 _FIELDS = tuple(field.name for field in dataclasses.fields(ModelConfig))
+_ARGUMENTS = tuple(dict.fromkeys(("model", "name", "num_gpus", "num_cpus", *_FIELDS, *(name for name in inspect.signature(serve.deployment).parameters if name[0] != "_"))))
 
 
 class Model:
@@ -145,10 +149,12 @@ def app(model: str | os.PathLike[str] = "", *, name: str = "model", num_gpus: fl
               autoscaling_config, ray_actor_options, health_check_period_s, …). Defaults that differ from Ray Serve's: max_ongoing_requests
               is four batches, max_queued_requests 1024, and target_ongoing_requests of an autoscaling_config one batch
 
-    Raises InvalidArgument: a field of ModelConfig. TypeError, ValueError: as ray.serve.deployment.
+    Raises InvalidArgument: an argument that neither has, no number of devices, a field of ModelConfig. TypeError, ValueError: as
+    ray.serve.deployment.
     """
     if "user_config" in settings:
         raise InvalidArgument(f"user_config: give its fields as arguments: {', '.join(_FIELDS)}")
+    check_arguments({"num_gpus": num_gpus, "num_cpus": num_cpus, **settings}, _ARGUMENTS)
     config = ModelConfig.of({"model": os.fspath(model), **{field: settings.pop(field) for field in _FIELDS if field in settings}})
     actor_options = {"num_gpus": num_gpus, "num_cpus": num_cpus, **settings.pop("ray_actor_options", {})}
     batch = max(config.max_batch, 4)

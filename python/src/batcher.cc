@@ -121,7 +121,14 @@ void BindBatcher(nb::module_& module) {
       .def_ro("batches", &BatcherStats::batches, "runs")
       .def_ro("rows", &BatcherStats::rows, "of requests, in these")
       .def_ro("padding_rows", &BatcherStats::padding_rows, "copies, in these")
-      .def_ro("queued_rows", &BatcherStats::queued_rows, "that wait now");
+      .def_ro("queued_rows", &BatcherStats::queued_rows, "that wait now")
+      .def("__repr__", [](const BatcherStats& s) {
+        return nb::str(
+                   "BatcherStats(requests={}, refused={}, cancelled={}, failed={}, batches={}, "
+                   "rows={}, padding_rows={}, queued_rows={})")
+            .format(s.requests, s.refused, s.cancelled, s.failed, s.batches, s.rows, s.padding_rows,
+                    s.queued_rows);
+      });
   nb::class_<PyBatcher>(module, "Batcher", "Joins requests into runs of a session.")
       .def(
           "__init__",

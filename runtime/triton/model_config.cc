@@ -115,9 +115,9 @@ absl::Status CheckEntries(const Json& config, const char* what,
       const auto text = [](std::string* out, const ValueInfo& i) {
         absl::StrAppend(out, ToString(i));
       };
-      return absl::InvalidArgumentError(absl::StrCat("the configuration has ", what, " \"", name,
-                                                     "\", the model has ",
-                                                     absl::StrJoin(infos, ", ", text)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("config.pbtxt has an ", what, " \"", name, "\" that the model lacks; ",
+                       "the model's: ", absl::StrJoin(infos, ", ", text)));
     }
     RETURN_IF_ERROR(CheckEntry(what, entry, *info, MaxBatchOf(config) > 0));
   }
@@ -237,12 +237,12 @@ absl::Status CheckConfig(const Json& config, const std::vector<ValueInfo>& input
         "max_batch_size is ", MaxBatchOf(config), ", but the model has no batch axis (the first ",
         "dim of every input and output must be one symbol): ", absl::StrJoin(texts, ", ")));
   }
+  RETURN_IF_ERROR(CheckEntries(config, "input", inputs));
   for (const ValueInfo& info : inputs) {
     if (HasInput(config, info.name)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the configuration lacks input ", ToString(info)));
   }
-  RETURN_IF_ERROR(CheckEntries(config, "input", inputs));
   return CheckEntries(config, "output", outputs);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/triton/data_types.h"
 #include "runtime/triton/errors.h"
@@ -39,6 +40,14 @@ absl::Status SetConfig(TRITONBACKEND_Model* model, const Json& config) {
 Placement FirstPlacement(const std::vector<InstanceGroup>& groups) {
   const InstanceGroup& first = groups.front();
   return {.kind = first.kind, .gpu = first.gpus.empty() ? 0 : first.gpus.front()};
+}
+
+// "cpu (no NVIDIA driver)", "cuda:0 (KIND_GPU)": the device, and what chose it.
+std::string DeviceOf(const Session& session, const Placement& placement) {
+  const std::string device =
+      placement.kind == "KIND_MODEL" ? std::string(session.device()) : placement.name();
+  const std::string note(session.device_note());
+  return absl::StrCat(device, " (", note.empty() ? placement.kind : note, ")");
 }
 
 absl::Status CheckDevices(const ModelSettings& settings, const std::vector<InstanceGroup>& groups) {
@@ -143,10 +152,6 @@ absl::StatusOr<std::shared_ptr<DeviceSession>> ModelVersion::Load(
   }
   const std::string path = (std::filesystem::path(folder_) / config_.file).string();
   ASSIGN_OR_RETURN(Session session, StatusOr(Session::Load(path, options)));
-  if (!session.device_note().empty()) {
-    Log(TRITONSERVER_LOG_INFO,
-        absl::StrCat(name_, " version ", version_, ": ", session.device_note()));
-  }
   auto metrics =
       std::make_unique<SessionMetrics>(backend_->metrics, name_, version_, placement.name());
   auto loaded = std::make_shared<DeviceSession>(std::move(session), std::move(metrics));
@@ -171,7 +176,9 @@ absl::StatusOr<std::shared_ptr<DeviceSession>> ModelVersion::SessionOn(const Pla
     place.is_warm = false;
   }
   if (!place.is_warm) {
-    RETURN_IF_ERROR(WarmUp(*session, placement));
+    ASSIGN_OR_RETURN(const std::string warmth, WarmUp(*session, placement));
+    Log(TRITONSERVER_LOG_INFO, absl::StrCat(name_, " version ", version_, ": device ",
+                                            DeviceOf(session->session(), placement), ", ", warmth));
     place.is_warm = true;
     session->UpdateMetrics();
   }
@@ -180,8 +187,9 @@ absl::StatusOr<std::shared_ptr<DeviceSession>> ModelVersion::SessionOn(const Pla
   return session;
 }
 
-absl::Status ModelVersion::WarmUp(const DeviceSession& session, const Placement& placement) const {
-  if (settings_.warm_up == WarmUp::kNone) return absl::OkStatus();
+absl::StatusOr<std::string> ModelVersion::WarmUp(const DeviceSession& session,
+                                                 const Placement& placement) const {
+  if (settings_.warm_up == WarmUp::kNone) return "not warm: the parameter warm_up is none";
   const int runs = InstancesOn(config_.groups, placement.kind, placement.gpu);
   if (settings_.warm_up == WarmUp::kSizes) {
     for (const int64_t size : settings_.warm_up_sizes) {
@@ -189,15 +197,15 @@ absl::Status ModelVersion::WarmUp(const DeviceSession& session, const Placement&
       return absl::InvalidArgumentError(absl::StrCat(
           "parameter \"warm_up\": ", size, " is beyond max_batch_size = ", config_.max_batch));
     }
-    return Annotate(WarmUpSizes(session, settings_.warm_up_sizes, runs), "parameter \"warm_up\"");
+    RETURN_IF_ERROR(
+        Annotate(WarmUpSizes(session, settings_.warm_up_sizes, runs), "parameter \"warm_up\""));
+    return absl::StrCat("warm at batches ", absl::StrJoin(settings_.warm_up_sizes, ", "));
   }
   const std::vector<int64_t> any = {1};
   const absl::Status warm = WarmUpSizes(session, batch_sizes_.empty() ? any : batch_sizes_, runs);
-  if (!warm.ok()) {
-    Log(TRITONSERVER_LOG_INFO,
-        absl::StrCat(name_, " version ", version_, " is not warm: ", warm.message()));
-  }
-  return absl::OkStatus();
+  if (!warm.ok()) return absl::StrCat("not warm: ", warm.message());
+  if (batch_sizes_.empty()) return "warm";
+  return absl::StrCat("warm at batches ", absl::StrJoin(batch_sizes_, ", "));
 }
 
 absl::Status ModelVersion::WarmUpSizes(const DeviceSession& session,

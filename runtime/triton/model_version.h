@@ -60,7 +60,9 @@ class ModelVersion {
   absl::Status ReadIdentity(TRITONBACKEND_Model* model);
   absl::Status Complete(TRITONBACKEND_Model* model, const Session& session);
   absl::StatusOr<std::shared_ptr<DeviceSession>> Load(const Placement& placement) const;
-  absl::Status WarmUp(const DeviceSession& session, const Placement& placement) const;
+  // "warm at batches 1, 2, 4", or why it is not.
+  absl::StatusOr<std::string> WarmUp(const DeviceSession& session,
+                                     const Placement& placement) const;
   absl::Status WarmUpSizes(const DeviceSession& session, const std::vector<int64_t>& sizes,
                            int runs) const;
 

@@ -57,6 +57,20 @@ class DeployTest(unittest.TestCase):
             (grace,) = {*found(r"terminationGracePeriodSeconds: (\d+)", MANIFESTS[name])}
             self.assertGreater(int(grace), int(re.search(r"timeout-secs=(\d+)", args)[1]), name)
 
+    def test_every_manifest_mounts_a_volume_for_the_plan_cache(self):
+        for name in ("kserve.yaml", "triton.yaml"):
+            self.assertIn("{name: plans, mountPath: /plans}", MANIFESTS[name])
+            self.assertIn("persistentVolumeClaim: {claimName: onnx-cudnn-plans}", MANIFESTS[name])
+            self.assertIn("/plans/NAME.json", MANIFESTS[name])
+        (plans,) = found(r"plan_cache: (/\w+)/", MANIFESTS["rayservice.yaml"])
+        self.assertIn(f"mountPath: {plans}}}", MANIFESTS["rayservice.yaml"])
+
+    def test_a_claim_has_one_layout(self):
+        """Triton and KServe read a model repository, Ray Serve the files of models."""
+        claims = {name: {*found(r"(?:claimName: |pvc://)([\w-]+)", text)} for name, text in MANIFESTS.items()}
+        self.assertEqual(claims["kserve.yaml"], claims["triton.yaml"])
+        self.assertEqual(claims["rayservice.yaml"] & claims["triton.yaml"], set())
+
 
 if __name__ == "__main__":
     unittest.main()

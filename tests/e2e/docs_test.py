@@ -105,7 +105,7 @@ MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
 FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
 # Flags of cmake, cpack, GoogleTest, pkg-config, nvcc, pip, tritonserver, curl, docker.
 OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps",
-                "model-repository", "backend-directory", "backend-config", "data-binary", "file", "target", "tag", "rm", "gpus", "volume"}
+                "model-repository", "model-control-mode", "backend-directory", "backend-config", "data-binary", "file", "target", "tag", "rm", "gpus", "volume"}
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
 
 

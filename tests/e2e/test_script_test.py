@@ -117,6 +117,12 @@ class TestScriptTest(unittest.TestCase):
         self.assertEqual(self.preset(nvidia_smi=9, nvcc=0), "cuda-check")
         self.assertEqual(self.preset(override="cpu", nvidia_smi=0), "cpu")
 
+    def test_setup_ends_with_what_comes_next(self):
+        env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "ONNX_CUDNN_PRESET": "cuda-90a"}
+        for _ in range(2):  # configured now, and before
+            done = subprocess.run(["bash", self.copy / "tools/setup.sh"], env=env, capture_output=True, text=True, check=False)
+            self.expect(done, "setup: done, preset cuda-90a; next: cmake --build --preset cuda-90a --target installable", 0)
+
     def test_builds_and_tests_the_preset(self):
         self.program("cmake", 'echo "cmake $*"')
         done = self.run_script("--quick", ONNX_CUDNN_PRESET="cuda-90a")

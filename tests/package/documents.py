@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PREFIX = "/opt/onnx-cudnn"
 BLOCK = re.compile(r"<!-- (file: (?P<file>\S+)|run(, where there is (?P<needs>\w+))?) -->\n```(?P<language>\w*)\n(?P<text>.*?)\n```", re.DOTALL)
 MODEL = """<ir_version: 8, opset_import: ["": 17]>
-    g (float[batch,3,224,224] x) => (float[batch,3] y) { m = GlobalAveragePool(x) y = Flatten(m) }"""
+    g (float[N,3,224,224] x) => (float[N,3] y) { m = GlobalAveragePool(x) y = Flatten(m) }"""
 
 
 def pages():

@@ -35,6 +35,8 @@ class BatcherTest(unittest.TestCase):
             self.expect(future.result(), inputs)
         stats = batcher.stats()
         self.assertEqual((stats.requests, stats.batches, stats.rows, stats.padding_rows), (3, 1, 4, 0))
+        numbers = "requests=3, refused=0, cancelled=0, failed=0, batches=1, rows=4, padding_rows=0, queued_rows=0"
+        self.assertEqual(repr(stats), f"BatcherStats({numbers})")
 
     def test_each_thread_gets_its_own_rows(self):
         faults = []

@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 import onnx_cudnn as oc
-from onnx_cudnn._served import ModelConfig, Served, as_torch, powers_of_two
+from onnx_cudnn._served import ModelConfig, Served, as_torch, check_arguments, powers_of_two
 
 ADD_ONE = helper.make_node("Add", ["x", "one"], ["y"])
 ONE = ("one", np.ones(1, np.float32))
@@ -58,6 +58,17 @@ class ConfigTest(ServedTestCase):
                             ({"batch": 3}, "batch: expected of model, version")):  # fmt: skip
             with self.subTest(wrong), self.assertRaisesRegex(oc.InvalidArgument, text):
                 ModelConfig.of(wrong)
+
+    def test_arguments_of_an_application_are_known(self):
+        known = ("model", "name", "num_gpus", "num_cpus", "max_batch")
+        check_arguments({"num_gpus": 0.5, "num_cpus": 2, "max_batch": "checked elsewhere"}, known)
+        for wrong, text in (({"modell": "m.onnx"}, 'unknown argument "modell" of onnx_cudnn.serve.app; did you mean model?'),
+                            ({"xyz": 1}, 'unknown argument "xyz" of onnx_cudnn.serve.app; known are model, name, num_gpus, num_cpus, max_batch'),
+                            ({"num_gpus": "half"}, "num_gpus: expected a number ≥ 0, found 'half'"), ({"num_gpus": True}, "found True"),
+                            ({"num_cpus": -1}, "num_cpus: expected a number ≥ 0, found -1"), ({"num_gpus": float("nan")}, "found nan")):  # fmt: skip
+            with self.subTest(wrong), self.assertRaises(oc.InvalidArgument) as refused:
+                check_arguments(wrong, known)
+            self.assertIn(text, str(refused.exception))
 
     def test_json_and_back(self):
         config = ModelConfig(model="m.onnx", max_batch=8, batch_sizes=(2, 4), warm_up=[{"s": 3}], options={"threads": 1})

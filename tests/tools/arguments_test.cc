@@ -39,7 +39,12 @@ TEST_F(ArgumentsTest, EveryProgramTakesEveryFormOfAShape) {
     ASSERT_EQ(ended[2].code, 0) << shape << ": " << ended[2].err;
     EXPECT_EQ(nlohmann::json::parse(ended[2].out)[0]["peak_bytes"], 16 + 2 * 2 * 16) << shape;
   }
-  ExpectFails(RunTool("shift.onnx --shape M=2"), 2, "the model has no input \"M\"");
+  for (const Ended& ended : All("shift.onnx --shape batch=2")) {
+    ExpectFails(ended, 2,
+                "--shape: no input or symbolic dim \"batch\"; inputs: x; symbolic dims: N");
+  }
+  ExpectFails(RunTool("shift.onnx --shape N=two"), 2,
+              "dim \"N\": expected a number, found \"two\"");
   ExpectFails(RunTool("shift.onnx --shape N=2 --shape N=3"), 2, "dim \"N\" is given twice");
   ExpectFails(RunTool("shift.onnx --shape 2y4"), 2, "expected a shape like 1x3x224x224");
 }

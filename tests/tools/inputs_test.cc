@@ -65,6 +65,18 @@ TEST(InputsTest, ASymbolHasOneNumber) {
   EXPECT_EQ((*made)[1].tensor.dims(), (Dims{4, 3, 5, 6}));
 }
 
+TEST(InputsTest, AnUnknownNameOfAShapeIsAnsweredByThoseThatThereAre) {
+  const ValueInfo::Extent n = {.symbol = "N"}, length = {.symbol = "L"}, unknown,
+                          two = {.value = 2};
+  const auto message = [](const std::vector<ValueInfo>& infos) {
+    return std::string(ShapesOf(infos, {{"batch", "4"}}).status().message());
+  };
+  EXPECT_EQ(message({Info("x", {n, length}), Info("mask", {n, unknown})}),
+            "--shape: no input or symbolic dim \"batch\"; inputs: x, mask; symbolic dims: L, N");
+  EXPECT_EQ(message({Info("x", {two})}),
+            "--shape: no input or symbolic dim \"batch\"; inputs: x; symbolic dims: none");
+}
+
 TEST(InputsTest, ErrorsReportTheDimsThatWereUsed) {
   const absl::Status status =
       WithTakenDims(absl::InvalidArgumentError("too small"), {{"x", "N taken as 1"}, {"y", ""}});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "onnx_cudnn/version.h"
 #include "runtime/base/file.h"
 #include "tests/support/session_maker.h"
 #include "tests/tools/programs_fixture.h"
@@ -128,6 +130,10 @@ TEST_F(ProgramsTest, BenchOffersLoads) {
     EXPECT_GE(record["p99_ms"], record["p50_ms"]);
     EXPECT_GE(record["max_ms"], record["p99_ms"]);
     EXPECT_GE(record["mean_batch"], 1);
+    const std::string sizes = *flags == '\0' ? "1\n" : "1, 2, 4, 8\n";
+    EXPECT_TRUE(absl::StrContains(ended.err, "warming batches " + sizes)) << ended.err;
+    const std::string commit = Version().commit;
+    EXPECT_EQ(record["commit"], commit.empty() ? "unknown" : commit);
     EXPECT_TRUE(absl::StrContains(ended.err, " offered/s ")) << ended.err;
   }
 }
@@ -142,7 +148,9 @@ TEST_F(ProgramsTest, BenchFindsTheLargestLoad) {
   ASSERT_GE(records.size(), 2u);
   EXPECT_TRUE(records.back()["keeps_up"].get<bool>());
   EXPECT_LE(records.back()["p99_ms"], 1000);
-  ExpectFails(Run(ONNX_CUDNN_BENCH, absl::StrCat(kLoads, "--p99 1e-6")), 6, "no load of");
+  const Ended none = Run(ONNX_CUDNN_BENCH, absl::StrCat(kLoads, "--p99 1e-6"));
+  EXPECT_EQ(none.code, 6);
+  EXPECT_TRUE(absl::StrContains(none.err, "no load of")) << none.err;
 }
 
 TEST_F(ProgramsTest, BenchNamesWrongLoads) {

@@ -1,11 +1,23 @@
 // What the server's functions do.
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "tests/triton/fake_objects.h"
 
 using namespace onnx_cudnn::triton;  // NOLINT: the functions below are C
+
+namespace {
+std::mutex log_mutex;
+std::vector<std::string> log_lines;  // guarded by log_mutex
+}  // namespace
+
+std::vector<std::string> onnx_cudnn::triton::FakeLog() {
+  const std::scoped_lock lock(log_mutex);
+  return log_lines;
+}
 
 extern "C" {
 
@@ -22,6 +34,8 @@ const char* TRITONSERVER_ErrorMessage(TRITONSERVER_Error* error) { return error-
 TRITONSERVER_Error* TRITONSERVER_LogMessage(TRITONSERVER_LogLevel level, const char*, const int,
                                             const char* message) {
   EXPECT_NE(level, TRITONSERVER_LOG_ERROR) << message;
+  const std::scoped_lock lock(log_mutex);
+  log_lines.emplace_back(message);
   return nullptr;
 }
 TRITONSERVER_Error* TRITONSERVER_MessageNewFromSerializedJson(TRITONSERVER_Message** message,

@@ -98,6 +98,8 @@ class FakeServer {
 
 // Values of the metrics "name{device}".
 double MetricValue(const std::string& name, const std::string& device = "cpu");
+// What the backend logged, of all servers of this process.
+std::vector<std::string> FakeLog();
 extern uint32_t fake_api_minor;
 
 }  // namespace onnx_cudnn::triton

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/triton/fake_triton.h"
@@ -51,6 +52,29 @@ TEST(TritonInstanceTest, OneRequestRunsInTheMemoryOfTheClient) {
   EXPECT_EQ(request.outputs[0].shape, std::vector<int64_t>({1, 2}));
   EXPECT_EQ(Values<float>(request), Floats({2, 4}));
   EXPECT_EQ(request.outputs[0].data, place);
+}
+
+TEST(TritonInstanceTest, ALoadIsOneLineOfTheLog) {
+  const auto lines = [](std::string_view model, nlohmann::json config) {
+    const size_t before = FakeLog().size();
+    FakeServer server;
+    EXPECT_EQ(server.Load(model, std::move(config)), "");
+    std::vector<std::string> found = FakeLog();
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(before));
+    std::erase_if(found, [](const auto& l) { return l.find("m version 1: ") != 0; });
+    return found;
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines(kDouble, nlohmann::json::object()),
+            Lines({"m version 1: device cpu (KIND_CPU), warm at batches 1, 2, 4"}));
+  EXPECT_EQ(lines("g (float[2] x) => (float[2] y) { y = Neg(x) }", nlohmann::json::object()),
+            Lines({"m version 1: device cpu (KIND_CPU), warm"}));
+  EXPECT_EQ(lines("g (float[N,L] x) => (float[N,L] y) { y = Neg(x) }", nlohmann::json::object()),
+            Lines({"m version 1: device cpu (KIND_CPU), not warm: input x f32[N,L] has dims that "
+                   "nothing gives: warm up by model_warmup, or give them in the configuration"}));
+  const nlohmann::json none = {{"parameters", {{"warm_up", {{"string_value", "none"}}}}}};
+  EXPECT_EQ(lines(kDouble, none), Lines({"m version 1: device cpu (KIND_CPU), not warm: the "
+                                         "parameter warm_up is none"}));
 }
 
 TEST(TritonInstanceTest, RequestsAreJoinedAndFilledUp) {

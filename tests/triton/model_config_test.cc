@@ -86,9 +86,11 @@ TEST(TritonConfigTest, WhatContradictsTheModelIsNamed) {
             "max_batch_size is 4, but the model has no batch axis (the first dim of every input "
             "and output must be one symbol): x f32[3,2], y f32[3,2]");
   EXPECT_EQ(ErrorOf(kFixed, {{"input", {Entry("a", "TYPE_FP32", {3, 2})}}}),
-            "the configuration lacks input x f32[3,2]");
+            "config.pbtxt has an input \"a\" that the model lacks; the model's: x f32[3,2]");
+  EXPECT_EQ(ErrorOf(kRows, {{"input", {Entry("x", "TYPE_FP32", {-1, 2, -1})}}}),
+            "the configuration lacks input id i64[N]");
   EXPECT_EQ(ErrorOf(kFixed, {{"output", {Entry("z", "TYPE_FP32", {3, 2})}}}),
-            "the configuration has output \"z\", the model has y f32[3,2]");
+            "config.pbtxt has an output \"z\" that the model lacks; the model's: y f32[3,2]");
   EXPECT_EQ(ErrorOf(kFixed, {{"input", {Entry("x", "TYPE_FP16", {3, 2})}}}),
             "input \"x\" has data_type TYPE_FP16 in the configuration, the model has TYPE_FP32");
   EXPECT_EQ(ErrorOf(kFixed, {{"input", {Entry("x", "TYPE_FP32", {3, 4})}}}),

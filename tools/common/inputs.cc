@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <random>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -23,23 +23,38 @@ namespace {
 
 using TextByName = std::map<std::string, std::string, std::less<>>;
 
-bool IsName(const NamedText& argument, const std::vector<ValueInfo>& infos) {
+bool IsInput(std::string_view name, const std::vector<ValueInfo>& infos) {
   return std::any_of(infos.begin(), infos.end(),
-                     [&](const ValueInfo& info) { return info.name == argument.name; });
+                     [&](const ValueInfo& info) { return info.name == name; });
 }
 
-// The number of a symbolic dim of the inputs in `N=4`; nullopt: it is none.
-std::optional<int64_t> NumberOfSymbol(const NamedText& argument,
-                                      const std::vector<ValueInfo>& infos) {
-  int64_t number = 0;
-  if (argument.name.empty() || IsName(argument, infos)) return std::nullopt;
-  if (!absl::SimpleAtoi(argument.text, &number) || number < 0) return std::nullopt;
+std::string NamesOf(const std::vector<ValueInfo>& infos) {
+  return absl::StrJoin(
+      infos, ", ", [](std::string* to, const ValueInfo& info) { absl::StrAppend(to, info.name); });
+}
+
+std::set<std::string> SymbolsOf(const std::vector<ValueInfo>& infos) {
+  std::set<std::string> symbols;
   for (const ValueInfo& info : infos) {
-    for (const ValueInfo::Extent& extent : info.dims) {
-      if (extent.symbol == argument.name) return number;
-    }
+    for (const ValueInfo::Extent& dim : info.dims) symbols.insert(dim.symbol);
   }
-  return std::nullopt;
+  symbols.erase("");
+  return symbols;
+}
+
+// The number in `N=4`.
+absl::StatusOr<int64_t> NumberOfSymbol(const NamedText& argument,
+                                       const std::vector<ValueInfo>& infos) {
+  const std::set<std::string> symbols = SymbolsOf(infos);
+  if (!symbols.contains(argument.name)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--shape: no input or symbolic dim \"%s\"; inputs: %s; symbolic dims: %s", argument.name,
+        NamesOf(infos), symbols.empty() ? "none" : absl::StrJoin(symbols, ", ")));
+  }
+  int64_t number = 0;
+  if (absl::SimpleAtoi(argument.text, &number) && number >= 0) return number;
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "--shape: dim \"%s\": expected a number, found \"%s\"", argument.name, argument.text));
 }
 
 absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
@@ -52,14 +67,9 @@ absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
                           argument.text, what, infos.size()));
     }
     const std::string& name = argument.name.empty() ? infos[0].name : argument.name;
-    const bool known = std::any_of(infos.begin(), infos.end(),
-                                   [&](const ValueInfo& info) { return info.name == name; });
-    if (!known) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: the model has no input \"%s\"; it has: %s", what, name,
-                          absl::StrJoin(infos, ", ", [](std::string* to, const ValueInfo& info) {
-                            absl::StrAppend(to, info.name);
-                          })));
+    if (!IsInput(name, infos)) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s: the model has no input \"%s\"; it has: %s", what, name, NamesOf(infos)));
     }
     if (!by_name.emplace(name, argument.text).second) {
       return absl::InvalidArgumentError(
@@ -177,10 +187,6 @@ absl::StatusOr<ModelInput> FromImage(const ValueInfo& info, Dims dims, const std
       absl::StrFormat("%s, %d x %d, preset %s", path, image.width, image.height, preset.name)};
 }
 
-bool LooksLikeNumbers(std::string_view text) {
-  return !text.empty() && (absl::ascii_isdigit(text[0]) || text[0] == '-' || text[0] == '.');
-}
-
 absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const std::string& source,
                                       const InputRequest& request) {
   const std::string lower = absl::AsciiStrToLower(source);
@@ -192,7 +198,7 @@ absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const st
       absl::EndsWith(lower, ".jpeg")) {
     return FromImage(info, std::move(dims), source, request);
   }
-  if (LooksLikeNumbers(source)) {
+  if (source.find_first_of("0123456789-.") == 0) {
     ASSIGN_OR_RETURN(HostTensor tensor, NumbersToTensor(source, info, std::move(dims)));
     return ModelInput{info.name, std::move(tensor), source};
   }
@@ -211,10 +217,12 @@ absl::StatusOr<GivenShapes> ShapesAndSymbols(const std::vector<NamedText>& argum
   GivenShapes given;
   std::vector<NamedText> of_inputs;
   for (const NamedText& argument : arguments) {
-    const std::optional<int64_t> number = NumberOfSymbol(argument, infos);
-    if (!number.has_value()) {
+    if (argument.name.empty() || IsInput(argument.name, infos)) {
       of_inputs.push_back(argument);
-    } else if (!given.symbols.emplace(argument.name, *number).second) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const int64_t number, NumberOfSymbol(argument, infos));
+    if (!given.symbols.emplace(argument.name, number).second) {
       return absl::InvalidArgumentError(
           absl::StrFormat("--shape: dim \"%s\" is given twice", argument.name));
     }

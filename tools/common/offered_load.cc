@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -304,6 +306,7 @@ absl::Status WarmUpForLoad(const Session& session, const std::vector<ModelInput>
       if (rows > least) sizes.push_back(rows);
     }
   }
+  std::cerr << "warming batches " << absl::StrJoin(sizes, ", ") << std::endl;
   for (const int64_t rows : sizes) {
     std::vector<HostTensor> tensors;
     std::vector<NamedView> inputs;

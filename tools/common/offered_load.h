@@ -33,7 +33,8 @@ using RequestEnded = std::function<void(const absl::Status& status)>;
 ServedLoad OfferLoad(absl::Span<const double> arrivals_s,
                      absl::FunctionRef<void(RequestEnded ended)> submit);
 
-// Builds and captures, on each device of `session`, what a load runs, which it would wait for.
+// Builds and captures, on each device of `session`, what a load runs, which it would wait for; says
+// which batches on standard error.
 //   made          the inputs of a request, of a model that a Batcher takes if max_batch is not 0
 //   max_batch     rows of a Run of the Batcher; 0: requests run alone
 //   runs_at_once  threads that run requests or batches

@@ -27,7 +27,7 @@ apt-get -qq --yes --no-install-recommends install ./*.deb
 cd README.md
 onnx-cudnn-run --version
 onnx-cudnn-run --doctor || test $? = 5
-onnx-cudnn-run model.onnx --shape batch=2
+onnx-cudnn-run model.onnx --shape N=2
 onnx-cudnn-run model.onnx --check
 onnx-cudnn-opt model.onnx -o written.onnx
 onnx-cudnn-bench model.onnx --seconds 0.1

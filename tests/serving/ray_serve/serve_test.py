@@ -26,9 +26,9 @@ from ray.serve.schema import ServeDeploySchema
 from support import HTTP, PORT, SECONDS, Callers, check_application, cluster, models, plus, processes, replicas, rows, until, write
 
 import onnx_cudnn as oc
-from onnx_cudnn._served import ModelConfig, Served
+from onnx_cudnn._served import Served
 from onnx_cudnn.data import Images, Predictor
-from onnx_cudnn.serve import Model, app, build
+from onnx_cudnn.serve import Model, ModelConfig, app, build
 
 try:
     import torch
@@ -320,10 +320,12 @@ class ApplicationTest(unittest.TestCase):
         self.assertEqual(handle.stats.remote().result()["batching"], "up to 2 rows")
 
     def test_what_is_refused_before_anything_starts(self):
-        for settings, kind in (({"max_batch": "8"}, oc.InvalidArgument), ({"user_config": {}}, oc.InvalidArgument), ({"no_such_option": 1}, TypeError),
+        for settings, kind in (({"max_batch": "8"}, oc.InvalidArgument), ({"user_config": {}}, oc.InvalidArgument), ({"no_such_option": 1}, oc.InvalidArgument), ({"num_gpus": "half"}, oc.InvalidArgument),
                                ({"options": {"precison": "fp16"}}, oc.InvalidArgument)):  # fmt: skip
             with self.subTest(settings), self.assertRaises(kind):
                 app("model.onnx", **settings)
+        with self.assertRaisesRegex(oc.InvalidArgument, 'unknown argument "modell" of onnx_cudnn.serve.app; did you mean model?'):
+            build({"modell": "model.onnx", "num_gpus": "0"})
 
     def test_a_model_that_is_not_there_fails_with_its_name(self):
         with self.assertRaises(RuntimeError):

@@ -18,8 +18,7 @@ from ray.cluster_utils import Cluster
 from ray.serve.config import AutoscalingConfig
 from ray.serve.schema import DeploymentSchema, HTTPOptionsSchema, ServeApplicationSchema, ServeDeploySchema
 
-from onnx_cudnn._served import ModelConfig
-from onnx_cudnn.serve import build
+from onnx_cudnn.serve import ModelConfig, build
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import models  # noqa: E402
