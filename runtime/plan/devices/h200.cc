@@ -111,7 +111,7 @@ KernelCalibration Kernels() {
       // fitted to, took 1.5 times as long as on the libraries ('Convolutions of small batches').
       .beyond_fit = 2,
       // Of row groups; see below.
-      .traffic = {.row_group = 0.82},
+      .traffic = {.row_group = 0.79},
       .arithmetic = {.row_group = 0.67},
       // Guesses: a launch with one round of loads, and plain arithmetic that reads an operand of
       // each product from shared memory. Eight heads of 40 queries and keys, 15 channels each, in
