@@ -130,9 +130,8 @@ std::vector<size_t> Rivals(const std::vector<NetworkTime>& times, absl::Time unt
   const double most_ms = kRivalShare * times[rivals[0]].ms;
   const double rounds = LeftMs(until) / kLoadedRoundMs - 1;  // one warms up
   std::erase_if(rivals, [&](size_t i) { return times[i].ms > most_ms; });
-  const double most =
-      std::clamp(rounds / 2, 2.0, std::max(2.0, static_cast<double>(rivals.size())));
-  rivals.resize(std::min(rivals.size(), static_cast<size_t>(most)));
+  const double most = std::max(2.0, rounds / 2);
+  rivals.resize(static_cast<size_t>(std::min(static_cast<double>(rivals.size()), most)));
   return rivals;
 }
 
